@@ -1,0 +1,28 @@
+// What every binding file needs: array types that are never converted silently, and the list of binding functions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+template <class T, class Shape>
+using InArray = nb::ndarray<const T, Shape, nb::c_contig, nb::device::cpu>;
+template <class T, class Shape>
+using InOutArray = nb::ndarray<T, Shape, nb::c_contig, nb::device::cpu>;
+
+/// A fresh NumPy array of the given shape that owns `values`.
+template <class T>
+nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+}
+
+void bind_simplex(nb::module_& m);

@@ -1,0 +1,2 @@
+// Translation unit of header-only kernels.
+#include "casimir/simplex.hpp"
