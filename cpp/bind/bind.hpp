@@ -25,4 +25,5 @@ nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> sha
   return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
 }
 
+void bind_pack(nb::module_& m);
 void bind_simplex(nb::module_& m);

@@ -2,5 +2,6 @@
 #include "bind.hpp"
 
 NB_MODULE(CASIMIR_MODULE, m) {
+  bind_pack(m);
   bind_simplex(m);
 }
