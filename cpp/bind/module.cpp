@@ -3,4 +3,5 @@
 
 NB_MODULE(CASIMIR_MODULE, m) {
   bind_simplex(m);
+  bind_chain(m);
 }
