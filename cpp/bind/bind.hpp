@@ -27,3 +27,4 @@ nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> sha
 
 void bind_pack(nb::module_& m);
 void bind_simplex(nb::module_& m);
+void bind_chain(nb::module_& m);

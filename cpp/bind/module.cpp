@@ -4,4 +4,5 @@
 NB_MODULE(CASIMIR_MODULE, m) {
   bind_pack(m);
   bind_simplex(m);
+  bind_chain(m);
 }

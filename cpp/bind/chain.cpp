@@ -1,0 +1,94 @@
+#include "bind.hpp"
+#include "casimir/chain_batch.hpp"
+
+namespace {
+
+using Nodes = InArray<double, nb::ndim<2>>;
+using Offsets = InArray<std::int64_t, nb::ndim<1>>;
+
+/// Checks that the arrays fit together before any kernel reads them.
+casimir::ChainBatch make_batch(const Nodes& nodes, const Offsets& offsets,
+                               const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& edges) {
+  const auto labels = static_cast<std::int64_t>(nodes.shape(1));
+  if (labels < 1) throw std::invalid_argument("a chain needs at least one label.");
+  if (offsets.size() < 1) throw std::invalid_argument("offsets needs at least one entry.");
+  const auto size = static_cast<std::int64_t>(offsets.size()) - 1;
+  if (offsets.data()[0] != 0 || offsets.data()[size] != static_cast<std::int64_t>(nodes.shape(0)))
+    throw std::invalid_argument("offsets must go from 0 to the number of rows of nodes.");
+  for (std::int64_t i = 0; i < size; ++i)
+    if (offsets.data()[i + 1] <= offsets.data()[i]) throw std::invalid_argument("a chain needs at least one node.");
+  const bool shared = edges.ndim() == 2;
+  const auto edge_count = static_cast<std::int64_t>(shared ? 1 : edges.shape(0));
+  if ((edges.ndim() != 2 && edges.ndim() != 3) || static_cast<std::int64_t>(edges.shape(edges.ndim() - 1)) != labels ||
+      static_cast<std::int64_t>(edges.shape(edges.ndim() - 2)) != labels ||
+      (!shared && edge_count != offsets.data()[size] - size))
+    throw std::invalid_argument("edges must be [labels, labels] or [nodes - chains, labels, labels].");
+  return {nodes.data(), offsets.data(), size, edges.data(), shared, static_cast<int>(labels)};
+}
+
+using AnyEdges = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+nb::object max_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, int threads) {
+  const auto batch = make_batch(nodes, offsets, edges);
+  std::vector<double> values(static_cast<std::size_t>(batch.size));
+  std::vector<std::int64_t> labels(static_cast<std::size_t>(batch.total()));
+  {
+    nb::gil_scoped_release release;
+    casimir::chain_max(batch, threads, values.data(), labels.data());
+  }
+  const std::size_t n = values.size(), total = labels.size();
+  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
+}
+
+nb::object topk_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, std::int64_t k, double mu, int threads) {
+  if (k < 1) throw std::invalid_argument("k must be at least 1.");
+  const auto batch = make_batch(nodes, offsets, edges);
+  casimir::TopKBatch top;
+  {
+    nb::gil_scoped_release release;
+    top = casimir::chain_topk(batch, k, mu, threads);
+  }
+  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
+  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
+                        make_array(std::move(top.labels), {labels}));
+}
+
+nb::object exp_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, double mu, int threads) {
+  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
+  const auto batch = make_batch(nodes, offsets, edges);
+  const auto n = static_cast<std::size_t>(batch.size), total = static_cast<std::size_t>(batch.total());
+  const auto labels = static_cast<std::size_t>(batch.labels);
+  std::vector<double> values(n), node_marginals(total * labels), edge_marginals((total - n) * labels * labels);
+  {
+    nb::gil_scoped_release release;
+    casimir::chain_expect(batch, mu, threads, values.data(), node_marginals.data(), edge_marginals.data());
+  }
+  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_marginals), {total, labels}),
+                        make_array(std::move(edge_marginals), {total - n, labels, labels}));
+}
+
+nb::object max_marginals(Nodes nodes, Offsets offsets, AnyEdges edges, int threads) {
+  const auto batch = make_batch(nodes, offsets, edges);
+  const auto total = static_cast<std::size_t>(batch.total()), labels = static_cast<std::size_t>(batch.labels);
+  std::vector<double> out(total * labels);
+  {
+    nb::gil_scoped_release release;
+    casimir::chain_max_marginals(batch, threads, out.data());
+  }
+  return make_array(std::move(out), {total, labels});
+}
+
+}  // namespace
+
+void bind_chain(nb::module_& m) {
+  m.def("chain_max", &max_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("threads"), "(value f64[n], labels i64[N]) of the best outputs.");
+  m.def("chain_topk", &topk_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("k"), nb::arg("mu"), nb::arg("threads"),
+        "(values f64[sum k_i], counts i64[n], labels i64[sum k_i p_i]); a finite mu stops once l2 smoothing is exact.");
+  m.def("chain_expect", &exp_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("mu"), nb::arg("threads"),
+        "(value f64[n], node marginals f64[N, L], edge marginals f64[N - n, L, L]).");
+  m.def("chain_max_marginals", &max_marginals, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("threads"), "f64[N, L]: best score with node v labelled j.");
+}

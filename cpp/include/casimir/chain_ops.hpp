@@ -1,0 +1,81 @@
+// The inner loops of one chain, vectorised over labels. A table of function pointers is chosen by the row width.
+#pragma once
+
+#include <cstdint>
+
+namespace casimir {
+
+/// w = a * c + s * v: the affine form in which stochastic steps touch only the coordinates of their example.
+/// `c` may be null, and then w = s * v.
+struct WeightView {
+  const double* v;
+  double s = 1.0;
+  const double* c = nullptr;
+  double a = 0.0;
+};
+
+/// The sparse features of consecutive tokens: token t has indices[indptr[t]:indptr[t + 1]].
+struct TokenFeatures {
+  const std::int64_t* indptr;
+  const std::uint32_t* indices;
+  const double* values;  // null: all ones
+};
+
+/// Where a scatter adds: v += a * x, and q += b * x when q is not null; only rows in [row_begin, row_end).
+struct ScatterTarget {
+  double* v;
+  double a;
+  double* q = nullptr;
+  double b = 0.0;
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = INT64_MAX;
+};
+
+/// Shape of the rows: `stride` doubles hold `labels` scores; the padding of unary scores is -inf.
+struct RowShape {
+  int labels;
+  int stride;
+};
+
+/// Transitions of a chain: `to` holds [from][to] rows, `from` holds its transpose; `step` doubles from one edge to the
+/// next (0: all edges share one matrix).
+struct Transitions {
+  const double* to;
+  const double* from;
+  std::int64_t step = 0;
+};
+
+struct ChainOps {
+  /// u[t] = sum over features of w[row] (no start and stop scores); padding becomes -inf.
+  void (*score)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const WeightView&, double* u);
+
+  /// beta_t(y) = u_t(y) + best_t(y), best_t(y) = max_y' { T_t(y, y') + beta_{t+1}(y') }  (algo:dp:max:chain, from the right).
+  void (*backward_max)(RowShape, std::int64_t p, const double* u, Transitions, double* beta, double* best);
+
+  /// alpha_t(y) = u_t(y) + max_y' { alpha_{t-1}(y') + T_{t-1}(y', y) }.
+  void (*forward_max)(RowShape, std::int64_t p, const double* u, Transitions, double* alpha);
+
+  /// Follows the best completion after position `from` (labels[from] is given): fills labels[from + 1 : p] with the
+  /// lowest best labels. With `loss` not null, loss[t] (a row) = best_{t-1} - (T(labels[t-1], .) + beta_t(.)) >= 0.
+  void (*complete)(RowShape, std::int64_t p, std::int64_t from, Transitions, const double* beta, const double* best,
+                   std::int32_t* labels, double* loss);
+
+  /// Bits of the labels l with row[l] <= bound, `words` 64-bit words.
+  void (*at_most)(RowShape, const double* row, double bound, std::uint64_t* words);
+
+  /// Sum-product: returns mu logsumexp(score / mu), node marginals [p] rows, and edge marginals: added into one
+  /// [labels] x stride block when edge_step is 0, else written to one block per edge. `work` holds 3 p + 2 labels rows.
+  double (*expect)(RowShape, std::int64_t p, const double* u, Transitions, double mu, double* nodes, double* edges,
+                   std::int64_t edge_step, double* work);
+
+  /// target rows of each token's features += value * x[t]; tokens whose row is 0 are skipped.
+  void (*scatter)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const double* x,
+                  const ScatterTarget&);
+};
+
+/// Labels rounded up to a multiple of 4.
+constexpr int stride_of(int labels) { return (labels + 3) / 4 * 4; }
+
+const ChainOps& chain_ops(int stride);
+
+}  // namespace casimir

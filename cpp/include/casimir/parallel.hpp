@@ -1,0 +1,36 @@
+// Static chunks over examples. What is computed never depends on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace casimir {
+
+/// Calls body(begin, end, worker) on `threads` chunks of [0, n); the first exception is rethrown here.
+template <class Body>
+void parallel_chunks(std::int64_t n, int threads, Body&& body) {
+  const std::int64_t workers = std::max<std::int64_t>(1, std::min<std::int64_t>(threads, n));
+  if (workers == 1) {
+    body(std::int64_t{0}, n, 0);
+    return;
+  }
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(workers));
+  std::vector<std::thread> pool;
+  for (std::int64_t t = 0; t < workers; ++t) {
+    pool.emplace_back([&, t] {
+      try {
+        body(n * t / workers, n * (t + 1) / workers, static_cast<int>(t));
+      } catch (...) {
+        errors[static_cast<std::size_t>(t)] = std::current_exception();
+      }
+    });
+  }
+  for (auto& thread : pool) thread.join();
+  for (auto& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace casimir

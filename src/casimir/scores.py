@@ -1,0 +1,185 @@
+"""A ragged batch of part scores. Marginals, costs and indicators of outputs have the same layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scores:
+    """score_i(y) = sum of the scores of the parts that output y of example i uses.
+
+    nodes         float64[N, L] or [N]: node parts of all examples, one after another
+    offsets       int64[n + 1]: example i owns the rows offsets[i]:offsets[i + 1] of nodes
+    edges         None (no edge scores), float64[L, L] shared by the p_i - 1 edges of every chain, or float64[M, L, L]
+    edge_offsets  int64[n + 1] into edges when they are not shared, else None
+    """
+
+    nodes: FloatArray
+    offsets: IntArray
+    edges: FloatArray | None = None
+    edge_offsets: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        _check_array("nodes", self.nodes, np.float64, (1, 2))
+        _check_offsets("offsets", self.offsets, len(self.nodes))
+        if self.edges is None:
+            if self.edge_offsets is not None:
+                raise ValueError("Scores has edge_offsets but no edges; leave both out or give both.")
+            return
+        _check_array("edges", self.edges, np.float64, (2, 3))
+        if (self.edges.ndim == 3) != (self.edge_offsets is not None):
+            raise ValueError(
+                f"Scores has edges {list(self.edges.shape)} and edge_offsets {self.edge_offsets}; "
+                "shared edges [L, L] need None, own edges [M, L, L] need int64[n + 1]."
+            )
+        if self.edge_offsets is not None:
+            _check_offsets("edge_offsets", self.edge_offsets, len(self.edges))
+            if len(self.edge_offsets) != len(self.offsets):
+                raise ValueError(
+                    f"edge_offsets has {len(self.edge_offsets)} entries; it needs {len(self.offsets)}, as offsets."
+                )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def unary(self, i: int) -> FloatArray:
+        """float64[p_i, L] or [m_i]: a view of the node parts of example i."""
+        i = range(len(self))[i]
+        return self.nodes[self.offsets[i] : self.offsets[i + 1]]
+
+    def pairwise(self, i: int) -> FloatArray:
+        """float64[m_i, L, L]: a view of the edge parts of example i; shared ones are broadcast to [p_i - 1, L, L]."""
+        i = range(len(self))[i]
+        if self.edges is None:
+            raise ValueError("These scores have no edge parts; only unary(i) is defined.")
+        if self.edge_offsets is None:
+            return np.broadcast_to(self.edges, (self.offsets[i + 1] - self.offsets[i] - 1, *self.edges.shape))
+        return self.edges[self.edge_offsets[i] : self.edge_offsets[i + 1]]
+
+    def dot(self, other: Scores) -> FloatArray:
+        """float64[n]: <self_i, other_i>, e.g. of scores with marginals. Missing edges count as zero."""
+        _check_same_layout(self, other)
+        products = np.einsum("nl,nl->n" if self.nodes.ndim == 2 else "n,n->n", self.nodes, other.nodes)
+        total = segment_sums(products, self.offsets)
+        if self.edges is None or other.edges is None:
+            return total
+        edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
+        if edge_offsets is None:
+            return total + np.diff(chain_edge_offsets(self.offsets)) * float(np.vdot(self.edges, other.edges))
+        shape = (edge_offsets[-1], *self.edges.shape[-2:])
+        products = np.einsum("mab,mab->m", np.broadcast_to(self.edges, shape), np.broadcast_to(other.edges, shape))
+        return total + segment_sums(products, edge_offsets)
+
+    def __add__(self, other: Scores) -> Scores:
+        _check_same_layout(self, other)
+        if self.edges is None or other.edges is None:
+            edges = self.edges if other.edges is None else other.edges
+        else:
+            edges = self.edges + other.edges
+        edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
+        return Scores(self.nodes + other.nodes, self.offsets, edges, edge_offsets)
+
+    def __sub__(self, other: Scores) -> Scores:
+        return self + other * -1.0
+
+    def __mul__(self, factor: float) -> Scores:
+        edges = None if self.edges is None else self.edges * factor
+        return Scores(self.nodes * factor, self.offsets, edges, self.edge_offsets)
+
+    __rmul__ = __mul__
+
+    def select(self, examples: Any) -> Scores:
+        """The sub-batch of the given examples: an index array, a mask or a slice."""
+        chosen = np.arange(len(self))[examples]
+        if chosen.ndim != 1:
+            raise ValueError(f"select got {examples!r}; it needs a list of example indices. Try [{examples!r}].")
+        rows, offsets = ragged_rows(self.offsets, chosen)
+        if self.edges is None or self.edge_offsets is None:
+            return Scores(self.nodes[rows], offsets, self.edges)
+        edge_rows, edge_offsets = ragged_rows(self.edge_offsets, chosen)
+        return Scores(self.nodes[rows], offsets, self.edges[edge_rows], edge_offsets)
+
+
+def concatenate(batches: Sequence[Scores]) -> Scores:
+    """One batch from several of the same kind; shared edges have to be the same in all of them."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    nodes = np.concatenate([b.nodes for b in batches])
+    offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in batches]))
+    if first.edges is None:
+        return Scores(nodes, offsets)
+    if first.edge_offsets is None:
+        if not all(b.edges is not None and np.array_equal(first.edges, b.edges) for b in batches):
+            raise ValueError("Batches with different shared edges cannot be joined; give every example its own edges.")
+        return Scores(nodes, offsets, first.edges)
+    edges = np.concatenate([b.edges for b in batches if b.edges is not None])
+    counts = [np.diff(b.edge_offsets) for b in batches if b.edge_offsets is not None]
+    return Scores(nodes, offsets, edges, offsets_of(np.concatenate(counts)))
+
+
+def offsets_of(counts: Any) -> IntArray:
+    """int64[n + 1]: where each of n consecutive segments of the given lengths starts, and where the last one ends."""
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def chain_edge_offsets(offsets: IntArray) -> IntArray:
+    """int64[n + 1]: offsets of the p_i - 1 edges of chains whose nodes have the given offsets."""
+    return offsets - np.arange(len(offsets))
+
+
+def ragged_rows(offsets: IntArray, examples: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of the given examples one after another, and the offsets of each example among them."""
+    counts = np.diff(offsets)[examples]
+    chosen = offsets_of(counts)
+    return np.arange(chosen[-1]) + np.repeat(offsets[:-1][examples] - chosen[:-1], counts), chosen
+
+
+def segment_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
+    """float64[n]: sum of each segment of values float64[N]; an empty segment gives 0."""
+    sums = np.zeros(len(offsets) - 1)
+    filled = np.flatnonzero(np.diff(offsets))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, offsets[:-1][filled])
+    return sums
+
+
+def _check_array(name: str, array: Any, dtype: type, ndims: tuple[int, ...]) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim not in ndims:
+        given = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
+        dims = " or ".join(map(str, ndims))
+        raise ValueError(f"Scores.{name} is {given}; it needs a {np.dtype(dtype)} array of {dims} dimensions.")
+    if not array.flags.c_contiguous:
+        raise ValueError(f"Scores.{name} is not C-contiguous; pass np.ascontiguousarray({name}).")
+
+
+def _check_offsets(name: str, offsets: Any, end: int) -> None:
+    _check_array(name, offsets, np.int64, (1,))
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
+        raise ValueError(f"Scores.{name} must rise from 0 to {end}, the number of rows; got {offsets}.")
+
+
+def _check_same_layout(a: Scores, b: Scores) -> None:
+    if a.nodes.shape != b.nodes.shape or not np.array_equal(a.offsets, b.offsets):
+        raise ValueError(
+            f"Scores of {len(a)} examples, nodes {list(a.nodes.shape)}, and of {len(b)} examples, nodes "
+            f"{list(b.nodes.shape)}, differ in layout. Both must come from the same structure and examples."
+        )
+    if a.edges is None or b.edges is None:
+        return
+    shared = chain_edge_offsets(a.offsets)
+    mine = shared if a.edge_offsets is None else a.edge_offsets
+    yours = shared if b.edge_offsets is None else b.edge_offsets
+    if a.edges.shape[-2:] != b.edges.shape[-2:] or not np.array_equal(mine, yours):
+        raise ValueError(f"Edges {list(a.edges.shape)} and {list(b.edges.shape)} differ in layout.")

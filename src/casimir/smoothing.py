@@ -1,0 +1,214 @@
+"""Smoothed max functions over any structure: value and marginals of one function (Sec. 2 of the paper).
+
+f_mu(s) = max_{u in simplex(Y)} sum_y u_y score(y) - mu omega(u),    marginals = sum_y u_y parts(y) = grad f_mu(s)
+
+Hard     omega = 0                      f_mu = max
+L2       omega = (||u||^2 - 1) / 2      max <= f_mu <= max + mu / 2
+Entropy  omega = sum_y u_y log u_y      max <= f_mu <= max + mu log |Y|
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir._native import core
+from casimir._validate import finite_float, positive_float, positive_int
+from casimir.scores import FloatArray, IntArray, Scores, concatenate
+from casimir.structures.base import Pulled, PullsTopK, Structure, indicator, pad_topk
+
+BoolArray = npt.NDArray[np.bool_]
+
+_FIRST_PULL = 16  # outputs asked for before the number is doubled
+_CHUNK_LABELS = 2**23  # labels of pulled outputs that are kept at a time: 64 MB
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Smoothed:
+    """Value and gradient of the smoothed max.
+
+    value      float64[n] = f_mu(s_i)
+    marginals  Scores: the gradient, in the layout of s
+    max_value  float64[n] = max_y score_i(y), or None where the oracle does not give it
+    exact      bool[n]: whether value and marginals are those of f_mu itself (a top-K strategy may miss some outputs)
+    """
+
+    value: FloatArray
+    marginals: Scores
+    max_value: FloatArray | None
+    exact: BoolArray
+
+
+class Smoothing(Protocol):
+    """A frozen set of hyperparameters; mu is an argument, never state."""
+
+    def __call__(self, structure: Structure, s: Scores, mu: float) -> Smoothed: ...
+
+    def bound(self, log_n_outputs: float) -> float:
+        """B with max <= f_mu <= max + mu B for an output set of the given log size."""
+        ...
+
+
+@dataclass(frozen=True)
+class Hard:
+    """f(s) = max_y score(y); marginals = parts(argmax). mu is not used."""
+
+    def __call__(self, structure: Structure, s: Scores, mu: float = 0.0) -> Smoothed:
+        _require(structure, "max", "Hard()", "Implement it.")
+        best = structure.max(s)
+        return Smoothed(best.value, indicator(structure, s, best.outputs), best.value, np.ones(len(s), dtype=np.bool_))
+
+    def bound(self, log_n_outputs: float) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """f_mu(s) = mu log sum_y exp(score(y) / mu); marginals = E[parts(y)] under p(y) ~ exp(score(y) / mu)."""
+
+    def __call__(self, structure: Structure, s: Scores, mu: float) -> Smoothed:
+        mu = positive_float(mu, "mu")
+        _require(structure, "expect", "Entropy smoothing", "Use L2() or Hard().")
+        soft = structure.expect(s, mu)
+        return Smoothed(soft.value, soft.marginals, None, np.ones(len(s), dtype=np.bool_))
+
+    def bound(self, log_n_outputs: float) -> float:
+        return log_n_outputs
+
+
+@dataclass(frozen=True)
+class L2:
+    """f_{mu,k}(s) = sum_j u_j z_j - mu/2 (||u||^2 - 1), z the k largest scores, u = proj_simplex(z / mu).
+
+    The top-K strategy. It is exact for an example when sum_{j <= k} (z_j - z_{k+1}) >= mu
+    (prop:smoothing:proj-simplex-2). Without k, outputs are pulled until that holds, so that the projection is the true
+    one; after `cap` outputs it stops and warns.
+    """
+
+    k: int | None = None
+    cap: int = 4096
+
+    def __post_init__(self) -> None:
+        positive_int(self.cap, "cap")
+        if self.k is not None:
+            positive_int(self.k, "k")
+
+    def __call__(self, structure: Structure, s: Scores, mu: float) -> Smoothed:
+        mu = positive_float(mu, "mu")
+        _require(structure, "topk", "L2 smoothing", "Use Hard().")
+        most = self.cap if self.k is None else self.k
+        chunks = list(_chunks(s, most + 1))
+        if len(chunks) == 1:
+            result = _top_k_strategy(structure, s, mu, most)
+        else:
+            result = _join([_top_k_strategy(structure.select(c), s.select(c), mu, most) for c in chunks])
+        if self.k is None and not result.exact.all():
+            self._warn(result, mu)
+        return result
+
+    def bound(self, log_n_outputs: float) -> float:
+        return 0.5
+
+    def _warn(self, result: Smoothed, mu: float) -> None:
+        missed = np.flatnonzero(~result.exact)
+        warnings.warn(
+            f"L2() reached cap={self.cap} outputs for {len(missed)} of {len(result.exact)} examples with mu={mu:g} "
+            f"(the first is {missed[0]}); it is not exact there. Use a smaller mu, a larger cap or Entropy().",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def project_simplex(z: Any) -> FloatArray:
+    """argmin_u ||u - z||^2 over u >= 0, sum u = 1. z: [m], m >= 1; returns float64[m]."""
+    z = finite_float(z, "z")
+    if z.ndim != 1 or not len(z):
+        raise ValueError(f"z has shape {list(z.shape)}; it must be [m] with m >= 1.")
+    projection: FloatArray = core.project_simplex(z)
+    return projection
+
+
+def _top_k_strategy(structure: Structure, s: Scores, mu: float, k: int) -> Smoothed:
+    """The paper's top-K oracle, with the value that belongs to its gradient; output k + 1 tells whether it is exact."""
+    pulled = _pull(structure, s, mu, k + 1)
+    counts = np.array([len(z) for z in pulled.values], dtype=np.int64)
+    value, exact = np.empty(len(s)), np.empty(len(s), dtype=np.bool_)
+    outputs: list[Any] = [None] * len(s)
+    weights: list[Any] = [None] * len(s)
+    for rows in _similar(counts):
+        z = pad_topk(np.concatenate([pulled.values[i] for i in rows]), counts[rows], int(counts[rows].max()))
+        exact[rows] = (counts[rows] <= k) | _settled(z, mu)
+        u, value[rows] = _project_sorted(z[:, :k], mu)
+        for i, weight, support in zip(rows.tolist(), u, np.count_nonzero(u, axis=1).tolist(), strict=True):
+            outputs[i], weights[i] = pulled.outputs[i][:support], weight[:support]
+    top = np.array([z[0] for z in pulled.values], dtype=np.float64)
+    return Smoothed(value, structure.mixture(s, outputs, weights), top, exact)
+
+
+def _project_sorted(z: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
+    """Row by row u = proj_simplex(z / mu) and <u, z> - mu/2 (||u||^2 - 1); z float64[n, k] sorted, -inf at the end."""
+    # Entries that lie mu or more below the first get weight 0, wherever they are.
+    d = np.maximum((z - z[:, :1]) / mu, -1.0)
+    rho = (1.0 - np.cumsum(d, axis=1)) / np.arange(1, z.shape[1] + 1)
+    support = np.count_nonzero(d + rho > 0.0, axis=1)
+    threshold = np.take_along_axis(rho, support[:, None] - 1, axis=1)
+    u = np.where(np.arange(z.shape[1]) < support[:, None], np.maximum(d + threshold, 0.0), 0.0)
+    return u, z[:, 0] + mu * (np.sum(u * d, axis=1) - 0.5 * (np.sum(u * u, axis=1) - 1.0))
+
+
+def _settled(z: FloatArray, mu: float) -> BoolArray:
+    """Whether sum_{i <= K} (z_i - z_{K+1}) >= mu for rows of K + 1 entries; -inf stands for outputs that ran out."""
+    ran_out = np.isneginf(z[:, -1])
+    last = np.where(ran_out, 0.0, z[:, -1])
+    settled: BoolArray = ran_out | (np.sum(z[:, :-1] - last[:, None], axis=1) >= mu)
+    return settled
+
+
+def _pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
+    """At most `limit` outputs per example, fewer where the projection of z / mu is known to need no more."""
+    if isinstance(structure, PullsTopK):
+        return structure.topk_until(s, limit, mu)
+    values: list[Any] = [None] * len(s)
+    outputs: list[Any] = [None] * len(s)
+    open_, k = np.arange(len(s)), min(_FIRST_PULL, limit)
+    while True:
+        top = structure.select(open_).topk(s.select(open_), k) if len(open_) < len(s) else structure.topk(s, k)
+        for i, value, output in zip(open_.tolist(), top.value, top.outputs, strict=True):
+            values[i], outputs[i] = value[: len(output)], output
+        open_ = open_[~_settled(top.value, mu)]
+        if not len(open_) or k == limit:
+            return Pulled(values, outputs)
+        k = min(2 * k, limit)
+
+
+def _similar(counts: IntArray) -> Iterator[IntArray]:
+    """Examples grouped so that padding at most doubles a group."""
+    size = np.ceil(np.log2(counts)).astype(np.int64)
+    for group in np.unique(size):
+        yield np.flatnonzero(size == group)
+
+
+def _chunks(s: Scores, k: int) -> Iterator[IntArray]:
+    """Examples one after another, cut so that k outputs for each of them fit in memory; one chunk at least."""
+    cost = np.cumsum(np.diff(s.offsets)) * k // _CHUNK_LABELS
+    yield from np.split(np.arange(len(s)), np.flatnonzero(np.diff(cost)) + 1)
+
+
+def _join(parts: list[Smoothed]) -> Smoothed:
+    return Smoothed(
+        np.concatenate([p.value for p in parts]),
+        concatenate([p.marginals for p in parts]),
+        np.concatenate([p.max_value for p in parts if p.max_value is not None]),
+        np.concatenate([p.exact for p in parts]),
+    )
+
+
+def _require(structure: Structure, oracle: str, smoothing: str, instead: str) -> None:
+    if not callable(getattr(structure, oracle, None)):
+        name = type(structure).__name__
+        raise TypeError(f"{smoothing} needs Structure.{oracle}, which {name} does not have. {instead}")

@@ -1,0 +1,152 @@
+"""What a structure is: oracles over part scores. It never sees weights or inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from casimir._validate import all_finite, flat_labels
+from casimir.scores import FloatArray, IntArray, Scores
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Best:
+    """value float64[n] = max_y score_i(y); outputs: list of int64[p_i], the first maximiser in lexicographic order."""
+
+    value: FloatArray
+    outputs: list[IntArray]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopK:
+    """The k best outputs, sorted by (-value, lexicographic order).
+
+    value    float64[n, k], -inf where an example has fewer than k outputs
+    outputs  list of int64[k_i, p_i]
+    """
+
+    value: FloatArray
+    outputs: list[IntArray]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pulled:
+    """The k_i best outputs, a different number per example.
+
+    values   list of float64[k_i], sorted
+    outputs  list of int64[k_i, p_i]
+    """
+
+    values: list[FloatArray]
+    outputs: list[IntArray]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Expectation:
+    """value float64[n] = mu logsumexp_y(score_i(y) / mu); marginals = its gradient, in the layout of the scores."""
+
+    value: FloatArray
+    marginals: Scores
+
+
+class Structure(Protocol):
+    """The outputs of a batch of examples, and oracles over the scores of their parts.
+
+    An oracle that is out of reach raises `Intractable` and says what to use instead. A structure may also offer
+
+    log_n_outputs(s)           float64[n]: log |Y_i|
+    topk_until(s, k, mu)       Pulled: at most k outputs, fewer once sum_{i <= K} (z_i - z_{K+1}) >= mu
+    label_costs(s, y, table)   Scores: sum_v table[y_v, y'_v] as part scores; table None counts wrong labels
+    output_costs(s, values)    Scores: one given cost per output, as part scores; values: list of float64[|Y_i|]
+    """
+
+    def max(self, s: Scores) -> Best:
+        """max_y score(y)."""
+        ...
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        """The k largest scores and their outputs."""
+        ...
+
+    def expect(self, s: Scores, mu: float) -> Expectation:
+        """mu log sum_y exp(score(y) / mu)."""
+        ...
+
+    def max_marginals(self, s: Scores) -> list[FloatArray]:
+        """List of float64[p_i, L]: max of score(y) over the outputs with y_v = j."""
+        ...
+
+    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
+        """sum_k weights[i][k] parts(outputs[i][k]), with outputs int64[k_i, p_i] as topk gives them."""
+        ...
+
+    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
+        """float64[n]: the score of one output int64[p_i] per example."""
+        ...
+
+    def select(self, examples: Any) -> Structure:
+        """The structure of a sub-batch; itself when it does not depend on the examples."""
+        ...
+
+
+@runtime_checkable
+class PullsTopK(Protocol):
+    """A structure that knows when enough outputs have been pulled."""
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled: ...
+
+
+def indicator(structure: Structure, s: Scores, outputs: Sequence[IntArray]) -> Scores:
+    """parts(y_i): 1 on the parts that output int64[p_i] of example i uses; score_of(s, y) = s.dot(indicator)."""
+    return structure.mixture(s, [np.asarray(y)[None] for y in outputs], [np.ones(1)] * len(outputs))
+
+
+def weighted_counts(index: IntArray, weights: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """float64[shape]: the sum of the weights that fall on each flat index, added up in order."""
+    counts = np.bincount(index, weights, minlength=math.prod(shape))
+    return counts.astype(np.float64, copy=False).reshape(shape)
+
+
+def pad_topk(values: FloatArray, counts: IntArray, k: int) -> FloatArray:
+    """float64[n, k] from float64[sum counts], filled with -inf."""
+    padded = np.full((len(counts), k), -np.inf)
+    padded[np.arange(k) < counts[:, None]] = values
+    return padded
+
+
+def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
+    """Oracles read only finite scores with the right number of labels, also when a model made them."""
+    if not isinstance(s, Scores):
+        raise TypeError(f"{name} got a {type(s).__name__}; it reads Scores. Make them with {name}.scores(...).")
+    if s.nodes.shape[1:] != node_shape:
+        needed = "[" + ", ".join(["N", *map(str, node_shape)]) + "]"
+        raise ValueError(f"{name} got scores with nodes {list(s.nodes.shape)}; it reads {needed}.")
+    if not all_finite(s.nodes) or (s.edges is not None and not all_finite(s.edges)):
+        raise ValueError(f"{name} got scores that are NaN or infinite; they must be finite. Check weights and costs.")
+
+
+def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> None:
+    if len(outputs) != len(s) or len(weights) != len(s):
+        raise ValueError(f"mixture got {len(outputs)} outputs and {len(weights)} weights for {len(s)} examples.")
+    for i, (y, u) in enumerate(zip(outputs, weights, strict=True)):
+        if np.ndim(y) != 2 or np.shape(u) != (len(y),):
+            raise ValueError(
+                f"mixture got outputs[{i}] of shape {list(np.shape(y))} and weights[{i}] of shape {list(np.shape(u))}; "
+                "they must be [k, p] and [k]."
+            )
+
+
+def node_label_costs(s: Scores, y: Any, table: FloatArray | None) -> Scores:
+    """`label_costs` of any structure whose nodes are [N, L]: nodes[v, j] = table[y_v, j]."""
+    n_labels = s.nodes.shape[1]
+    if table is None:
+        table = 1.0 - np.eye(n_labels)
+    if table.shape != (n_labels, n_labels):
+        raise ValueError(
+            f"The cost table has shape {list(table.shape)}; {n_labels} labels need {[n_labels, n_labels]}."
+        )
+    return Scores(table[flat_labels(y, np.diff(s.offsets), n_labels, "y")], s.offsets)

@@ -1,0 +1,176 @@
+"""Label sequences: a linear chain of tokens, oracles in the native core."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir._validate import (
+    as_float,
+    check_finite_parts,
+    finite_float,
+    flat_labels,
+    positive_float,
+    positive_int,
+    ragged_float,
+    sequence_of,
+)
+from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, offsets_of, segment_sums
+from casimir.structures.base import (
+    Best,
+    Expectation,
+    Pulled,
+    TopK,
+    check_mixture,
+    check_scores,
+    node_label_costs,
+    pad_topk,
+    weighted_counts,
+)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """score(y) = sum_v unary[v, y_v] + sum_v pairwise[v, y_v, y_{v+1}], y in {0..L-1}^p.
+
+    max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward in the log domain.
+    """
+
+    n_labels: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
+
+    def scores(self, unary: Any, pairwise: Any) -> Scores:
+        """unary: list of [p_i, L]; pairwise: [L, L] (from, to) shared by all, or a list of [p_i - 1, L, L]."""
+        labels = self.n_labels
+        nodes, offsets = ragged_float(unary, "unary", (labels,))
+        if _is_matrix(pairwise):
+            edges = finite_float(pairwise, "pairwise")
+            if edges.shape != (labels, labels):
+                raise ValueError(f"pairwise has shape {list(edges.shape)}; {labels} labels need {[labels, labels]}.")
+            return Scores(nodes, offsets, edges)
+        edge_offsets = chain_edge_offsets(offsets)
+        return Scores(nodes, offsets, _own_edges(pairwise, np.diff(edge_offsets), labels), edge_offsets)
+
+    def max(self, s: Scores) -> Best:
+        value, labels = core.chain_max(*self._arrays(s), n_threads())
+        return Best(value, _split(labels, s.offsets))
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        values, counts, labels = core.chain_topk(*self._arrays(s), k, math.inf, n_threads())
+        return TopK(pad_topk(values, counts, k), _split_rows(labels, counts, np.diff(s.offsets)))
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs; K + 1 as soon as sum_{i <= K} (z_i - z_{K+1}) >= mu (prop:smoothing:proj-simplex-2)."""
+        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
+        values, counts, labels = core.chain_topk(*self._arrays(s), k, mu, n_threads())
+        return Pulled(_split(values, offsets_of(counts)), _split_rows(labels, counts, np.diff(s.offsets)))
+
+    def expect(self, s: Scores, mu: float) -> Expectation:
+        mu = positive_float(mu, "mu")
+        value, nodes, edges = core.chain_expect(*self._arrays(s), mu, n_threads())
+        return Expectation(value, Scores(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
+
+    def max_marginals(self, s: Scores) -> list[FloatArray]:
+        return _split(core.chain_max_marginals(*self._arrays(s), n_threads()), s.offsets)
+
+    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
+        """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""
+        check_mixture(s, outputs, weights)
+        labels, lengths = self.n_labels, np.diff(s.offsets)
+        counts = np.array([len(y) for y in outputs], dtype=np.int64)
+        rows = np.repeat(np.arange(len(s)), counts)  # the example of every output
+        y = flat_labels([row for o in outputs for row in o], lengths[rows], labels)
+        u = np.repeat(np.concatenate([np.zeros(0), *weights]), lengths[rows])
+        example = np.repeat(rows, lengths[rows])
+        starts = np.cumsum(lengths[rows]) - lengths[rows]
+        position = np.arange(len(y)) - np.repeat(starts, lengths[rows])
+        token = s.offsets[example] + position
+        nodes = weighted_counts(token * labels + y, u, s.nodes.shape)
+        right = np.flatnonzero(position)  # every token but the first ends an edge
+        edge_offsets = chain_edge_offsets(s.offsets)
+        pair = ((token - example - 1)[right] * labels + y[right - 1]) * labels + y[right]
+        edges = weighted_counts(pair, u[right], (int(edge_offsets[-1]), labels, labels))
+        return Scores(nodes, s.offsets, edges, edge_offsets)
+
+    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
+        nodes, offsets, edges = self._arrays(s)
+        y = flat_labels(outputs, np.diff(offsets), self.n_labels)
+        total = segment_sums(nodes[np.arange(len(y)), y], offsets)
+        right = np.delete(np.arange(len(y)), offsets[:-1])
+        pairs = (
+            edges[y[right - 1], y[right]] if edges.ndim == 2 else edges[np.arange(len(right)), y[right - 1], y[right]]
+        )
+        return total + segment_sums(pairs, chain_edge_offsets(offsets))
+
+    def log_n_outputs(self, s: Scores) -> FloatArray:
+        """float64[n]: p_i log L."""
+        return np.diff(s.offsets) * math.log(self.n_labels)
+
+    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
+        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
+        check_scores(s, (self.n_labels,), "Chain")
+        return node_label_costs(s, y, table)
+
+    def select(self, examples: Any) -> Chain:
+        return self
+
+    def _arrays(self, s: Scores) -> tuple[FloatArray, IntArray, FloatArray]:
+        check_scores(s, (self.n_labels,), "Chain")
+        if s.edges is None:
+            return s.nodes, s.offsets, np.zeros((self.n_labels, self.n_labels))
+        if s.edges.shape[-2:] != (self.n_labels, self.n_labels):
+            raise ValueError(f"Chain got edges {list(s.edges.shape)}; {self.n_labels} labels need [.., L, L].")
+        if s.edge_offsets is not None and not np.array_equal(s.edge_offsets, chain_edge_offsets(s.offsets)):
+            raise ValueError(
+                "Chain got edges that are not p_i - 1 per example. Make the scores with Chain.scores(...)."
+            )
+        return s.nodes, s.offsets, s.edges
+
+
+def _is_matrix(pairwise: Any) -> bool:
+    """Whether pairwise is one matrix (an array or nested lists) and not a list with one entry per example."""
+    if isinstance(pairwise, np.ndarray):
+        return pairwise.ndim == 2
+    given = sequence_of(pairwise, "pairwise")
+    return len(given) > 0 and np.ndim(given[0]) == 1 and len(given[0]) > 0
+
+
+def _own_edges(pairwise: Any, counts: IntArray, labels: int) -> FloatArray:
+    given = sequence_of(pairwise, "pairwise")
+    if len(given) != len(counts):
+        raise ValueError(
+            f"pairwise has {len(given)} entries for {len(counts)} examples; give [{labels}, {labels}] for all, "
+            f"or one [p_i - 1, {labels}, {labels}] per example."
+        )
+    parts = [as_float(a, f"pairwise[{i}]") for i, a in enumerate(given)]
+    for i, (part, count) in enumerate(zip(parts, counts, strict=True)):
+        if part.shape != (count, labels, labels) and not (part.size == count == 0):
+            raise ValueError(
+                f"pairwise[{i}] has shape {list(part.shape)}; unary[{i}] has {count + 1} rows, "
+                f"so it must be {[int(count), labels, labels]}."
+            )
+    flat = np.concatenate([np.zeros((0, labels, labels)), *(part for part in parts if part.size)])
+    check_finite_parts(flat, parts, "pairwise")
+    return flat
+
+
+def _split(flat: Any, offsets: IntArray) -> list[Any]:
+    bounds = offsets.tolist()
+    return [flat[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+def _split_rows(labels: IntArray, counts: IntArray, lengths: IntArray) -> list[IntArray]:
+    """List of int64[k_i, p_i] from all labels, example after example."""
+    ends = np.cumsum(counts * lengths).tolist()
+    shapes = zip(counts.tolist(), lengths.tolist(), ends, strict=True)
+    return [labels[end - k * p : end].reshape(k, p) for k, p, end in shapes]

@@ -1,0 +1,87 @@
+"""Sentences with their columns and labels, and the corpus that a column file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from casimir.tasks.ner.schemes import Scheme, convert
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence: a word, the values of some named columns and, if known, a label for each token.
+
+    words       tuple[str, ...]
+    columns     name -> tuple[str, ...], such as "pos" and "chunk"; empty when there are only words
+    labels      tuple[str, ...], or None when unlabelled
+    document    number of the document it belongs to; None when the source does not tell
+    """
+
+    words: tuple[str, ...]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: tuple[str, ...] | None = None
+    document: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise ValueError("a sentence needs at least one word, got none; drop empty sentences")
+        for name, values in [*self.columns.items(), ("label", self.labels)]:
+            if values is not None and len(values) != len(self.words):
+                raise ValueError(
+                    f"{len(self.words)} words but {len(values)} values in column {name!r}, "
+                    f"in the sentence {' '.join(self.words[:8])!r}; each token needs one of each"
+                )
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def with_labels(self, labels: tuple[str, ...] | None) -> Sentence:
+        """The same sentence with other labels."""
+        return replace(self, labels=labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a column file holds, so that it can be written back.
+
+    sentences   list[Sentence], all with the same columns
+    columns     names of the columns between the word and the label
+    scheme      of the labels; None when unlabelled
+    separator   between columns, "\\t" or " "
+    boundaries  index of a sentence -> the document line that stands before it, split into its columns
+    name        of the file, for messages
+    """
+
+    sentences: list[Sentence]
+    columns: tuple[str, ...] = ()
+    scheme: Scheme | None = None
+    separator: str = " "
+    boundaries: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    name: str = "corpus"
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def labels(self) -> list[tuple[str, ...]]:
+        """The labels of every sentence as they stand in the file."""
+        return [self._labels_of(sentence) for sentence in self.sentences]
+
+    def labels_in(self, scheme: Scheme) -> list[list[str]]:
+        """The labels of every sentence in the given scheme (for training, or for comparison)."""
+        return [convert(labels, scheme) for labels in self.labels]
+
+    def keep_columns(self, names: tuple[str, ...] = ()) -> Corpus:
+        """The same corpus with fewer columns; with none, the words alone."""
+        unknown = sorted(set(names) - set(self.columns))
+        if unknown:
+            raise ValueError(f"{self.name} has no column {unknown[0]!r}; its columns are {['word', *self.columns]}")
+        kept = tuple(name for name in self.columns if name in names)
+        sentences = [replace(s, columns={name: s.columns[name] for name in kept}) for s in self.sentences]
+        return replace(self, sentences=sentences, columns=kept)
+
+    def _labels_of(self, sentence: Sentence) -> tuple[str, ...]:
+        if sentence.labels is None:
+            raise ValueError(f"{self.name} has no labels; give a file whose last column is the label")
+        return sentence.labels

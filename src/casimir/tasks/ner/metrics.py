@@ -1,0 +1,124 @@
+"""Entity precision, recall and F1, exactly as the official CoNLL script (conlleval) counts them.
+
+    precision = correct / predicted,    recall = correct / support,    F1 = 2 precision recall / (precision + recall)
+
+over entities (spans): one is correct when start, end and type all agree with a true one. A ratio over 0 is 0.
+Gold and predicted tags may follow different schemes, and need not be valid: see `schemes.spans`. For IOB1 and IOB2
+these are the script's own rules; the script does not know the tag S, so IOBES is counted as the IOB2 it stands for.
+Token accuracy compares tags; `-DOCSTART-` lines are not tokens here (the script counts them).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from casimir.tasks.ner.schemes import spans
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Entities of one type, or of all: true ones (support), predicted ones, and those that are both."""
+
+    correct: int = 0
+    predicted: int = 0
+    support: int = 0
+
+    @property
+    def precision(self) -> float:
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.correct / self.support if self.support else 0.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.correct / (self.predicted + self.support) if self.correct else 0.0
+
+    def to_dict(self) -> dict[str, float | int]:
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "support": self.support,
+            "predicted": self.predicted,
+            "correct": self.correct,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EntityScores:
+    """Counts over all entities and by type (sorted by name), and accuracy over tokens."""
+
+    overall: Counts
+    by_type: dict[str, Counts]
+    tokens: int
+    correct_tokens: int
+
+    @property
+    def precision(self) -> float:
+        return self.overall.precision
+
+    @property
+    def recall(self) -> float:
+        return self.overall.recall
+
+    @property
+    def f1(self) -> float:
+        return self.overall.f1
+
+    @property
+    def accuracy(self) -> float:
+        return self.correct_tokens / self.tokens if self.tokens else 0.0
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain numbers, for JSON."""
+        return {
+            **self.overall.to_dict(),
+            "accuracy": self.accuracy,
+            "tokens": self.tokens,
+            "types": {kind: counts.to_dict() for kind, counts in self.by_type.items()},
+        }
+
+    def table(self) -> str:
+        """A text table: one line per type, then all of them together."""
+        rows = [(kind or "(no type)", counts) for kind, counts in self.by_type.items()]
+        width = max([len("overall"), *(len(kind) for kind, _ in rows)])
+        lines = [f"{'':<{width}}  precision  recall      F1  support"]
+        for kind, c in [*rows, ("overall", self.overall)]:
+            lines.append(f"{kind:<{width}}  {c.precision:9.4f}  {c.recall:6.4f}  {c.f1:6.4f}  {c.support:7d}")
+        lines.append(f"token accuracy {self.accuracy:.4f} over {self.tokens} tokens")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def entity_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> EntityScores:
+    """Compare predicted with true tags, sentence by sentence.
+
+    Tags are compared token by token as they stand; if gold and predicted tags are in different schemes, entities are
+    still counted right, but convert one of them first for a meaningful token accuracy.
+    """
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"{len(y_true)} true but {len(y_pred)} predicted sentences; give one prediction for each")
+    correct: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    support: Counter[str] = Counter()
+    tokens = correct_tokens = 0
+    for i, (gold, guess) in enumerate(zip(y_true, y_pred, strict=True)):
+        if len(gold) != len(guess):
+            raise ValueError(
+                f"sentence {i + 1}: {len(gold)} true but {len(guess)} predicted tags; each token needs one"
+            )
+        tokens += len(gold)
+        correct_tokens += sum(a == b for a, b in zip(gold, guess, strict=True))
+        gold_spans, guessed_spans = spans(gold), spans(guess)
+        support.update(span.type for span in gold_spans)
+        predicted.update(span.type for span in guessed_spans)
+        correct.update(span.type for span in set(gold_spans).intersection(guessed_spans))
+    by_type = {t: Counts(correct[t], predicted[t], support[t]) for t in sorted(support.keys() | predicted.keys())}
+    overall = Counts(correct.total(), predicted.total(), support.total())
+    return EntityScores(overall, by_type, tokens, correct_tokens)

@@ -1,0 +1,88 @@
+"""Labels back into a CoNLL column file: the columns, blank and document lines that came in, labels in the same scheme."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from casimir.tasks.ner.corpus import Corpus
+from casimir.tasks.ner.schemes import Scheme, convert
+
+
+def format_conll(
+    corpus: Corpus,
+    labels: Sequence[Sequence[str]] | None = None,
+    *,
+    scheme: Scheme | None = None,
+    keep_gold: bool = False,
+) -> Iterator[str]:
+    """The lines (each with its "\\n") of the corpus with `labels` as the last column.
+
+    labels      one sequence per sentence, in any scheme; None writes the corpus's own, unchanged unless a scheme is given
+    scheme      to write; None is the scheme that came in, or else that of `labels`
+    keep_gold   write the labels that came in before the new ones, as the official scorer wants to read them
+    """
+    given = corpus.labels if labels is None else labels
+    _check(corpus, given)
+    if labels is not None:
+        scheme = scheme or corpus.scheme
+    gold = corpus.labels if keep_gold else None
+    n_columns = 2 + len(corpus.columns) + keep_gold
+    for i, (sentence, tags) in enumerate(zip(corpus.sentences, given, strict=True)):
+        if i in corpus.boundaries:
+            line = corpus.boundaries[i]
+            missing = max(0, n_columns - len(line)) if len(line) > 1 or corpus.scheme is None else 0
+            yield corpus.separator.join([*line, *["O"] * missing]) + "\n\n"
+        columns: list[Sequence[str]] = [sentence.words, *(sentence.columns[name] for name in corpus.columns)]
+        if gold is not None:
+            columns.append(convert(gold[i], scheme) if scheme else gold[i])
+        columns.append(convert(tags, scheme) if scheme else tags)
+        for row in zip(*columns, strict=True):
+            yield corpus.separator.join(row) + "\n"
+        yield "\n"
+
+
+def write_conll(
+    path: str | Path,
+    corpus: Corpus,
+    labels: Sequence[Sequence[str]] | None = None,
+    *,
+    scheme: Scheme | None = None,
+    keep_gold: bool = False,
+    encoding: str = "utf-8",
+) -> None:
+    """`format_conll` into a file, which appears only when it is complete."""
+    target = Path(path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding=encoding, newline="", dir=target.parent, prefix=target.name, suffix=".tmp", delete=False
+        ) as stream:
+            temporary = stream.name
+            stream.writelines(format_conll(corpus, labels, scheme=scheme, keep_gold=keep_gold))
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        raise ValueError(
+            f"cannot write {target}: {error.strerror or error}; choose a folder that exists and is writable"
+        ) from error
+    except UnicodeEncodeError as error:
+        raise ValueError(f"cannot write {target} as {encoding}: {error.reason}; try --encoding utf-8") from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+
+
+def _check(corpus: Corpus, labels: Sequence[Sequence[str]]) -> None:
+    if len(labels) != len(corpus):
+        raise ValueError(
+            f"{len(labels)} label sequences for the {len(corpus)} sentences of {corpus.name}; give one for each"
+        )
+    for i, (sentence, tags) in enumerate(zip(corpus.sentences, labels, strict=True)):
+        if len(tags) != len(sentence):
+            raise ValueError(
+                f"{len(tags)} labels for the {len(sentence)} tokens of sentence {i + 1} of {corpus.name} "
+                f"({' '.join(sentence.words[:8])!r}); each token needs one"
+            )
