@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import _safe_indexing
 
 from casimir._native import core
-from casimir.features import PackedSequences, gather_ranges, pack
+from casimir.features import PackedSequences, pack
 from casimir.vocabulary import Vocabulary
 
 PAPER = 65535
@@ -406,9 +406,3 @@ def test_inconsistent_arrays_are_refused(change: dict[str, object], message: str
         PackedSequences(**{**parts, **change})
     with pytest.raises(ValueError, match="1 names"):
         PackedSequences(**parts, vocabulary=Vocabulary(["a"]))
-
-
-def test_gather_ranges_concatenates_the_ranges() -> None:
-    members, offsets = gather_ranges(np.array([0, 2, 2, 5]), np.array([2, 0, 1, 2]))
-    assert members.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
-    assert offsets.tolist() == [0, 3, 5, 5, 8]

@@ -16,6 +16,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from casimir._native import core
+from casimir.scores import ragged_rows
 from casimir.vocabulary import Vocabulary
 
 DEFAULT_N_FEATURES = 2**18
@@ -113,8 +114,8 @@ class PackedSequences:
         )
 
     def _gather(self, examples: np.ndarray) -> PackedSequences:
-        tokens, offsets = gather_ranges(self.offsets, examples)
-        features, indptr = gather_ranges(self.indptr, tokens)
+        tokens, offsets = ragged_rows(self.offsets, examples)
+        features, indptr = ragged_rows(self.indptr, tokens)
         values = None if self.values is None else self.values[features]
         return PackedSequences(offsets, indptr, self.indices[features], values, self.n_features, self.vocabulary)
 
@@ -169,18 +170,6 @@ def pack(
         n_features = max(1, len(vocabulary))
     assert n_features is not None
     return PackedSequences(offsets, indptr, indices, values, int(n_features), vocabulary)
-
-
-def gather_ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The members of the ranges offsets[i]:offsets[i + 1] for i in `chosen`, and the offsets of the ranges among them.
-
-    offsets: int64[n + 1]; chosen: int64[m]. Returns int64[sum of sizes] and int64[m + 1].
-    """
-    starts = offsets[chosen]
-    sizes = offsets[chosen + 1] - starts
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-    members = np.arange(ends[-1], dtype=np.int64) + np.repeat(starts - ends[:-1], sizes)
-    return members, ends
 
 
 def _as_packed(X: PackedSequences, n_features: int | None, vocabulary: Vocabulary | None) -> PackedSequences:
