@@ -1,0 +1,17 @@
+"""Memory for weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from casimir.scores import FloatArray
+
+_ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
+
+
+def aligned_zeros(n: int) -> FloatArray:
+    """float64[n] of zeros that starts at a multiple of 64 bytes; untouched pages cost no memory."""
+    extra = _ALIGNMENT // np.dtype(np.float64).itemsize
+    padded = np.zeros(n + extra)
+    skip = -padded.ctypes.data % _ALIGNMENT // padded.itemsize
+    return padded[skip : skip + n]

@@ -1,0 +1,264 @@
+"""Linear models: scores_i = J_i w, adjoint m -> sum_i J_i^T m_i, composed in NumPy and SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from casimir._arrays import aligned_zeros
+from casimir._validate import all_finite, finite_float, positive_int, ragged_float, sequence_of
+from casimir.features import PackedSequences
+from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
+
+
+def stride_of(n_labels: int) -> int:
+    """Doubles per row of chain weights: the number of labels rounded up to a multiple of 4."""
+    return -(-n_labels // 4) * 4
+
+
+@dataclass(frozen=True, eq=False)
+class LinearChainModel:
+    """unary[t, j] = <features of token t, U[:, j]> + [t first] start[j] + [t last] stop[j];  pairwise = transitions.
+
+    w float64[(n_features + L + 2) * stride]: rows of `stride` doubles, of which L count and the rest stay 0;
+    n_features rows U, then L rows of transitions (from, to), one row start, one row stop.
+    """
+
+    X: PackedSequences
+    n_labels: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.X, PackedSequences):
+            raise TypeError(
+                f"LinearChainModel got a {type(self.X).__name__}; it needs packed features: pack(sequences)."
+            )
+        object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        return self.X.n_features
+
+    @property
+    def stride(self) -> int:
+        return stride_of(self.n_labels)
+
+    @property
+    def n_params(self) -> int:
+        return (self.n_features + self.n_labels + 2) * self.stride
+
+    def zeros(self) -> FloatArray:
+        """Weights to start from, aligned for the native kernels."""
+        return aligned_zeros(self.n_params)
+
+    def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Views of w: unary [n_features, L], transitions [L, L], start [L], stop [L]."""
+        rows = self._rows(w)[:, : self.n_labels]
+        return rows[: self.n_features], rows[self.n_features : -2], rows[-2], rows[-1]
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "LinearChainModel")
+        matrix, offsets = self._pick(examples)
+        _, transitions, start, stop = self.unpack(w)
+        # The product runs over the padding too: cutting it off first would copy all weights.
+        nodes = (matrix @ self._rows(w)[: self.n_features])[:, : self.n_labels].copy()
+        nodes[offsets[:-1]] += start
+        nodes[offsets[1:] - 1] += stop
+        return Scores(nodes, offsets, transitions.copy())
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        matrix, offsets = self._pick(examples)
+        check_marginals(marginals, (int(offsets[-1]), self.n_labels), offsets, "LinearChainModel")
+        gradient = self.zeros()
+        _, transitions, start, stop = self.unpack(gradient)
+        padded = np.zeros((len(marginals.nodes), self.stride))
+        padded[:, : self.n_labels] = marginals.nodes
+        self._rows(gradient)[: self.n_features] = matrix.T @ padded
+        transitions += _edge_total(marginals)
+        start += marginals.nodes[offsets[:-1]].sum(axis=0)
+        stop += marginals.nodes[offsets[1:] - 1].sum(axis=0)
+        return gradient
+
+    def _rows(self, w: FloatArray) -> FloatArray:
+        return w.reshape(-1, self.stride)
+
+    def _pick(self, examples: Any) -> tuple[Any, IntArray]:
+        """The features of the examples chosen, as a sparse matrix [tokens, n_features], and their token offsets."""
+        if examples is None:
+            return self._matrix, self.X.offsets
+        X = self.X.select(chosen_examples(examples, self.n_examples))
+        return _feature_matrix(X), X.offsets
+
+    @cached_property
+    def _matrix(self) -> Any:
+        return _feature_matrix(self.X)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class LinearCandidateModel:
+    """scores_i = features_i w: one row of features per candidate.
+
+    features  float64[N, d], the candidates of all examples one after another
+    offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
+    """
+
+    features: FloatArray
+    offsets: IntArray
+
+    def __init__(self, features: Sequence[Any]) -> None:
+        """features: list of [m_i, d]."""
+        given = sequence_of(features, "features")
+        if not len(given) or np.ndim(given[0]) != 2:
+            raise ValueError("features must be a non-empty list of arrays [m_i, d], one per example.")
+        flat, offsets = ragged_float(given, "features", (np.shape(given[0])[1],))
+        object.__setattr__(self, "features", flat)
+        object.__setattr__(self, "offsets", offsets)
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_params(self) -> int:
+        return int(self.features.shape[1])
+
+    def zeros(self) -> FloatArray:
+        return aligned_zeros(self.n_params)
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "LinearCandidateModel")
+        features, offsets = self._pick(examples)
+        return Scores(features @ w, offsets)
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        features, offsets = self._pick(examples)
+        check_marginals(marginals, (len(features),), offsets, "LinearCandidateModel")
+        return np.asarray(marginals.nodes @ features, dtype=np.float64)
+
+    def _pick(self, examples: Any) -> tuple[FloatArray, IntArray]:
+        if examples is None:
+            return self.features, self.offsets
+        rows, offsets = ragged_rows(self.offsets, chosen_examples(examples, self.n_examples))
+        return self.features[rows], offsets
+
+
+class LinearPartsModel:
+    """Every part score is a row times w, for any structure: nodes_i = A_i w, edges_i = B_i w.
+
+    nodes     list of dense or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
+    edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
+    n_labels  L; None for one score per node part (Candidates, Enumerated)
+    """
+
+    def __init__(self, nodes: Sequence[Any], edges: Sequence[Any] | None = None, n_labels: int | None = None) -> None:
+        self.n_labels = None if n_labels is None else positive_int(n_labels, "n_labels")
+        self._nodes, self._offsets = _stack(nodes, "nodes", self.n_labels or 1)
+        self._edges, self._edge_offsets = None, None
+        if edges is None:
+            return
+        if self.n_labels is None:
+            raise ValueError("LinearPartsModel got edges without n_labels; edge scores are [e_i, L, L], so give L.")
+        self._edges, self._edge_offsets = _stack(edges, "edges", self._edge_block)
+        if self._edges.shape[1] != self.n_params or len(self._edge_offsets) != len(self._offsets):
+            raise ValueError(
+                f"edges has {len(edges)} matrices of {self._edges.shape[1]} columns; nodes has {len(nodes)} of "
+                f"{self.n_params}. Both need one matrix per example with as many columns as weights."
+            )
+
+    @property
+    def n_examples(self) -> int:
+        return len(self._offsets) - 1
+
+    @property
+    def n_params(self) -> int:
+        return int(self._nodes.shape[1])
+
+    def zeros(self) -> FloatArray:
+        return aligned_zeros(self.n_params)
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "LinearPartsModel")
+        nodes, offsets = _pick_blocks(self._nodes, self._offsets, self.n_labels or 1, examples)
+        flat = nodes @ w
+        unary = flat if self.n_labels is None else flat.reshape(-1, self.n_labels)
+        if self._edges is None or self._edge_offsets is None or self.n_labels is None:
+            return Scores(unary, offsets)
+        edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
+        return Scores(unary, offsets, (edges @ w).reshape(-1, self.n_labels, self.n_labels), edge_offsets)
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        nodes, offsets = _pick_blocks(self._nodes, self._offsets, self.n_labels or 1, examples)
+        tail = () if self.n_labels is None else (self.n_labels,)
+        check_marginals(marginals, (int(offsets[-1]), *tail), offsets, "LinearPartsModel")
+        gradient = nodes.T @ marginals.nodes.ravel()
+        if self._edges is not None and self._edge_offsets is not None and marginals.edges is not None:
+            edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
+            gradient = gradient + edges.T @ _edge_rows(marginals.edges, int(edge_offsets[-1]), self._edge_block)
+        return np.asarray(gradient, dtype=np.float64)
+
+    @property
+    def _edge_block(self) -> int:
+        return (self.n_labels or 1) ** 2
+
+
+def _feature_matrix(X: PackedSequences) -> Any:
+    """Sparse [tokens, n_features]; shares the indices of X where SciPy's integers allow it."""
+    small = max(X.n_features, len(X.indices)) < 2**31
+    indices = X.indices.view(np.int32) if small else X.indices.astype(np.int64)
+    indptr = X.indptr.astype(np.int32) if small else X.indptr
+    values = np.ones(len(X.indices)) if X.values is None else X.values
+    return sp.csr_array((values, indices, indptr), shape=(X.n_tokens, X.n_features))
+
+
+def _edge_total(marginals: Scores) -> FloatArray | float:
+    """float64[L, L]: the sum over the edges of all chains; shared edges count once per edge."""
+    if marginals.edges is None:
+        return 0.0
+    if marginals.edge_offsets is None:
+        return marginals.edges * float(len(marginals.nodes) - len(marginals))
+    return np.asarray(marginals.edges.sum(axis=0), dtype=np.float64)
+
+
+def _edge_rows(edges: FloatArray, n_edges: int, block: int) -> FloatArray:
+    """float64[n_edges * block] of edges [n_edges, L, L], or [L, L] shared by all."""
+    if edges[..., 0, 0].shape not in ((), (n_edges,)) or edges.shape[-2] * edges.shape[-1] != block:
+        raise ValueError(
+            f"LinearPartsModel got marginal edges {list(edges.shape)}; it needs {n_edges} edges of {block} scores."
+        )
+    return np.broadcast_to(edges, (n_edges, *edges.shape[-2:])).ravel()
+
+
+def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArray]:
+    """One matrix of all examples' rows (sparse as soon as one of them is), and offsets in blocks of rows."""
+    given = sequence_of(matrices, name)
+    if not len(given):
+        raise ValueError(f"{name} is empty; give one matrix [m_i, d] per example.")
+    parts: list[Any] = [m if sp.issparse(m) else finite_float(m, f"{name}[{i}]") for i, m in enumerate(given)]
+    for i, part in enumerate(parts):
+        if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
+            raise ValueError(f"{name}[{i}] has shape {list(part.shape)}; it must be [m, {parts[0].shape[-1]}].")
+        if part.shape[0] % block:
+            raise ValueError(f"{name}[{i}] has {part.shape[0]} rows; it must be a multiple of {block} (see n_labels).")
+        if sp.issparse(part) and not all_finite(part.tocsr().data):
+            raise ValueError(f"{name}[{i}] has entries that are NaN or infinite; they must be finite.")
+    offsets = offsets_of([part.shape[0] // block for part in parts])
+    if any(sp.issparse(part) for part in parts):
+        return sp.vstack([sp.csr_array(part) for part in parts], format="csr", dtype=np.float64), offsets
+    return np.concatenate(parts), offsets
+
+
+def _pick_blocks(matrix: Any, offsets: IntArray, block: int, examples: Any) -> tuple[Any, IntArray]:
+    """The rows of the examples chosen and their offsets, both in blocks of `block` rows."""
+    if examples is None:
+        return matrix, offsets
+    rows, chosen = ragged_rows(offsets, chosen_examples(examples, len(offsets) - 1))
+    return matrix[(rows[:, None] * block + np.arange(block)).ravel()], chosen
