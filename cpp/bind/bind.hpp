@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <cstdint>
 #include <memory>
@@ -28,3 +29,5 @@ nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> sha
 void bind_pack(nb::module_& m);
 void bind_simplex(nb::module_& m);
 void bind_chain(nb::module_& m);
+void bind_epochs(nb::module_& m);
+void bind_linear_chain(nb::module_& m);

@@ -7,4 +7,6 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_pack(m);
   bind_simplex(m);
   bind_chain(m);
+  bind_epochs(m);
+  bind_linear_chain(m);
 }

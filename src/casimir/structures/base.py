@@ -59,7 +59,7 @@ class Structure(Protocol):
     An oracle that is out of reach raises `Intractable` and says what to use instead. A structure may also offer
 
     log_n_outputs(s)           float64[n]: log |Y_i|
-    topk_until(s, k, mu)       Pulled: at most k outputs, fewer once sum_{i <= K} (z_i - z_{K+1}) >= mu
+    topk_until(s, k, mu)       Pulled: at most k outputs, fewer once proj_simplex(z / mu) gives all others weight 0
     label_costs(s, y, table)   Scores: sum_v table[y_v, y'_v] as part scores; table None counts wrong labels
     output_costs(s, values)    Scores: one given cost per output, as part scores; values: list of float64[|Y_i|]
     """

@@ -57,6 +57,14 @@ class Enumerated:
         self._check(s)
         return s
 
+    def outputs(self, i: int) -> IntArray:
+        """int64[K_i, p_i]: the listed outputs of example i."""
+        return self._table(i).outputs
+
+    def parts(self, i: int) -> FloatArray:
+        """float64[K_i, m_i]: the parts that each of them uses."""
+        return self._table(i).parts
+
     def max(self, s: Scores) -> Best:
         values = self._values(s)
         best = [int(np.argmax(z)) for z in values]

@@ -145,8 +145,8 @@ def _check_row(row: list[str], number: int, table: _Table) -> None:
         )
     if "" in row:
         raise ValueError(
-            f"{table.name}, line {number}: column {row.index('') + 1} is empty; separate columns by single {separator}. "
-            f"The line is {_shown(row, table)}"
+            f"{table.name}, line {number}: column {row.index('') + 1} is empty. "
+            f"The line, split at {separator}, is {_shown(row, table)}"
         )
 
 

@@ -6,9 +6,10 @@ A span (start, end, type) covers tokens start..end-1. A tag is `O` or `<prefix>-
     IOB2    B first, I inside (also called BIO)
     IOBES   B first, I inside, E last, S for a single token
 
-Tags -> spans follows the rules of the official CoNLL scorer, so it is defined for every sequence of well-formed tags and
-does not need to know the scheme: a span starts at a tag other than O if the prefix is B or S, if the tag before is O, E
-or S, or if the type changes. Hence spans -> tags -> spans is the identity, and a valid sequence comes back unchanged.
+Tags -> spans follows the rules of the official CoNLL scorer, so it is defined for every sequence of well-formed tags
+and does not need to know the scheme: a span starts at a tag other than O if the prefix is B or S, if the tag before is
+O, E or S, or if the type changes. Hence spans -> tags -> spans is the identity, and a valid
+sequence comes back unchanged.
 """
 
 from __future__ import annotations
@@ -128,8 +129,8 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
         best = min((Scheme.IOB2, Scheme.IOB1), key=broken.__getitem__)
     if broken[best] > _MAX_BROKEN * n:
         warnings.warn(
-            f"the labels of {broken[best]} of {n} sentences with entities do not follow {best.value}, the closest scheme; "
-            "their entities are read as the official CoNLL scorer reads them",
+            f"the labels of {broken[best]} of {n} sentences with entities do not follow {best.value}, "
+            "the closest scheme; their entities are read as the official CoNLL scorer reads them",
             stacklevel=2,
         )
     return best

@@ -1,4 +1,4 @@
-"""Labels back into a CoNLL column file: the columns, blank and document lines that came in, labels in the same scheme."""
+"""Labels back into a CoNLL column file: the columns, blank and document lines that came in, and their scheme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def format_conll(
 ) -> Iterator[str]:
     """The lines (each with its "\\n") of the corpus with `labels` as the last column.
 
-    labels      one sequence per sentence, in any scheme; None writes the corpus's own, unchanged unless a scheme is given
+    labels      one sequence per sentence, in any scheme; None writes the corpus's own
     scheme      to write; None is the scheme that came in, or else that of `labels`
     keep_gold   write the labels that came in before the new ones, as the official scorer wants to read them
     """

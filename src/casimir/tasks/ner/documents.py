@@ -1,0 +1,82 @@
+"""What the rest of the document tells about a word: the contexts of its other mentions, its case elsewhere, the topic.
+
+A name is often ambiguous in one sentence and plain in another: "Jordan" beside "King Hussein of Jordan" or "Michael
+Jordan". So every mention of a capitalised word gets the words seen around all its capitalised mentions in the document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from casimir.tasks.ner.corpus import Sentence
+from casimir.tasks.ner.words import Word
+
+_MAX_CONTEXTS = 8
+
+
+def by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Neighbouring sentences of the same document; sentences without one are documents by themselves."""
+    for document, group in groupby(sentences, key=lambda sentence: sentence.document):
+        if document is None:
+            yield from ([sentence] for sentence in group)
+        else:
+            yield list(group)
+
+
+def capital_runs(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+    """(start, end) of the longest runs of capitalised words."""
+    for capitalised, group in groupby(range(len(words)), key=lambda i: words[i].capitalised):
+        if capitalised:
+            run = list(group)
+            yield run[0], run[-1] + 1
+
+
+def is_headline(words: Sequence[Word]) -> bool:
+    """Nearly all words in capitals, so that a capital tells nothing."""
+    letters = [word.case for word in words if word.case not in "dp"]
+    return sum(case in "UI" for case in letters) >= 0.8 * len(letters) > 0
+
+
+class Evidence:
+    """Features of the words of one document, from all its sentences."""
+
+    def __init__(self, sentences: Sequence[Sequence[Word]], topic: str | None) -> None:
+        self._topic = topic
+        self._contexts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._cases: defaultdict[str, set[str]] = defaultdict(set)
+        self._features: dict[tuple[str, str], list[str]] = {}
+        for words in sentences:
+            if not is_headline(words):
+                self._add(words)
+
+    def features(self, word: Word) -> list[str]:
+        """Features of any mention of `word`."""
+        key = (word.lower, word.case)
+        if key not in self._features:
+            self._features[key] = list(self._compute(word))
+        return self._features[key]
+
+    def _add(self, words: Sequence[Word]) -> None:
+        lower = ["<s>", *(word.lower for word in words), "</s>"]
+        for word in words[1:]:
+            self._cases[word.lower].add(word.case)
+        for start, end in capital_runs(words):
+            for i in range(start, end):
+                contexts = self._contexts[words[i].lower]
+                contexts.update((f"d[-1]={lower[i]}", f"d[1]={lower[i + 2]}"))
+                contexts.update((f"dleft={lower[start]}", f"dright={lower[end + 1]}"))
+                if i > start:
+                    contexts["dend"] += 1
+                if i < end - 1:
+                    contexts["dstart"] += 1
+
+    def _compute(self, word: Word) -> Iterator[str]:
+        yield f"dcase={word.case}{''.join(sorted(self._cases.get(word.lower, ())))}"
+        if self._topic is not None:
+            yield f"topic={self._topic}|{word.case}"
+            yield f"topic={self._topic}|{word.lower}"
+        if word.capitalised and word.lower in self._contexts:
+            for context, _ in self._contexts[word.lower].most_common(_MAX_CONTEXTS):
+                yield context

@@ -1,0 +1,112 @@
+"""Token features of sentences: lists of strings such as "w[-1]=the", which hashing or a vocabulary turns into numbers.
+
+"paper"     the word and, where the file has them, part of speech and chunk tag at offsets -2..+2, one-hot each
+"default"   affixes, shapes, case, short contexts and bigrams, the other columns, and evidence from the document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from casimir.tasks.ner.corpus import Sentence
+from casimir.tasks.ner.documents import Evidence, by_document, capital_runs
+from casimir.tasks.ner.words import Word, Words, boundary
+
+TokenFeatures = list[str]
+_START, _STOP = boundary("<s>"), boundary("</s>")
+
+
+def extract(sentences: Iterable[Sentence], feature_set: str = "default") -> list[list[TokenFeatures]]:
+    """The features of every token of every sentence; `iter_features` gives them one sentence at a time."""
+    return list(iter_features(sentences, feature_set))
+
+
+def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -> Iterator[list[TokenFeatures]]:
+    """Yield, for each sentence in turn, a list of strings per token.
+
+    The features of a sentence depend on its document, so give all sentences of a document in one call.
+    """
+    if feature_set not in FEATURE_SETS:
+        raise ValueError(f"unknown feature set {feature_set!r}; choose one of {sorted(FEATURE_SETS)}")
+    return FEATURE_SETS[feature_set](sentences)
+
+
+def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
+    """One-hot word, part of speech and chunk tag at offsets -2..+2, concatenated; nothing beyond the sentence.
+
+    A file without part-of-speech or chunk column has just the others; a lemma column is not used.
+    """
+    offsets = range(-2, 3)
+    for sentence in sentences:
+        columns = [("w", sentence.words), *((k, v) for k, v in sentence.columns.items() if k in ("pos", "chunk"))]
+        n = len(sentence)
+        yield [
+            [f"{name}[{o}]={values[i + o]}" for name, values in columns for o in offsets if 0 <= i + o < n]
+            for i in range(n)
+        ]
+
+
+def default_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
+    """Features of the word, its neighbours, its run of capitalised words, its columns and its document."""
+    table = Words()
+    for document in by_document(sentences):
+        words = [[table[word] for word in sentence.words] for sentence in document]
+        topic = words[0][0].lower if document[0].document is not None else None
+        evidence = Evidence(words, topic)
+        for sentence, row in zip(document, words, strict=True):
+            features = _sentence_features(row)
+            _add_columns(sentence, features)
+            for word, token in zip(row, features, strict=True):
+                token += evidence.features(word)
+            yield features
+
+
+def _sentence_features(words: Sequence[Word]) -> list[TokenFeatures]:
+    padded = [_START, _START, *words, _STOP, _STOP]
+    features: list[TokenFeatures] = []
+    for i, word in enumerate(words):
+        before2, before, _, after, after2 = padded[i : i + 5]
+        features.append(
+            [
+                *word.own,
+                *before2.around[-2],
+                *before.around[-1],
+                *after.around[1],
+                *after2.around[2],
+                f"w[-1,0]={before.lower}|{word.lower}",
+                f"w[0,1]={word.lower}|{after.lower}",
+                f"w[-1]c={before.lower}|{word.case}",
+                f"w[1]c={after.lower}|{word.case}",
+                f"c[-2,0]={before2.case}{before.case}{word.case}",
+                f"c[-1,1]={before.case}{word.case}{after.case}",
+                f"c[0,2]={word.case}{after.case}{after2.case}",
+            ]
+        )
+    for start, end in capital_runs(words):
+        _add_run(padded, start, end, features)
+    return features
+
+
+def _add_run(padded: Sequence[Word], start: int, end: int, features: list[TokenFeatures]) -> None:
+    """Features that the words of a capitalised run share: its first and last word and what stands around it."""
+    left, first, last, right = (padded[k].lower for k in (start + 1, start + 2, end + 1, end + 2))
+    shared = (f"left={left}", f"right={right}", f"around={left}|{right}", f"first={first}", f"last={last}")
+    length = min(end - start, 4)
+    for i in range(start, end):
+        features[i] += (*shared, f"place={min(i - start, 3)}/{length}")
+
+
+def _add_columns(sentence: Sentence, features: list[TokenFeatures]) -> None:
+    """Columns at offsets -2..+2, and pairs of neighbouring values."""
+    for name, values in sentence.columns.items():
+        padded = ("^", "^", *values, "$", "$")
+        for i, token in enumerate(features):
+            a, b, c, d, e = padded[i : i + 5]
+            token += (f"{name}[-2]={a}", f"{name}[-1]={b}", f"{name}[0]={c}", f"{name}[1]={d}", f"{name}[2]={e}")
+            token += (f"{name}[-1,0]={b}|{c}", f"{name}[0,1]={c}|{d}")
+
+
+FEATURE_SETS: dict[str, Callable[[Iterable[Sentence]], Iterator[list[TokenFeatures]]]] = {
+    "default": default_features,
+    "paper": paper_features,
+}

@@ -1,0 +1,408 @@
+"""The contract that every structure keeps, as a test-suite to inherit, and brute force to judge it by.
+
+    class TestChain(StructureContract):
+        def instances(self, elements): ...      # strategy of (structure, scores), small enough to list all outputs
+        def listing(self, structure, s): ...    # all outputs of every example, and the parts that each of them uses
+
+Needs pytest and hypothesis, which are not run-time dependencies.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from casimir.costs import Hamming
+from casimir.errors import Intractable
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.smoothing import L2, Entropy, Hard, Smoothing
+from casimir.structures.base import indicator
+
+Instance = tuple[Any, Scores]
+
+TIES = st.integers(-2, 2).map(float)
+"""Small whole scores: sums are exact and ties are frequent."""
+REALS = st.floats(-5.0, 5.0, allow_subnormal=False)
+
+_contract = settings(
+    max_examples=30,
+    deadline=None,
+    # The same inherited test runs once per structure; that is the point.
+    suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+_seeds = st.integers(0, 2**32 - 1)
+_mus = st.sampled_from([0.05, 0.5, 1.0, 3.0, 20.0])
+_smoothings: list[Smoothing] = [Hard(), L2(k=1), L2(k=3), L2(), Entropy()]
+_exact_smoothings: list[Smoothing] = [Hard(), L2(), Entropy()]
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """All outputs int64[K, p] of one example in lexicographic order, and the parts float64[K, m] each of them uses."""
+
+    outputs: IntArray
+    parts: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """All outputs of one example, sorted by (-score, lexicographic order)."""
+
+    z: FloatArray
+    outputs: IntArray
+    parts: FloatArray
+
+
+def flatten(s: Scores, i: int) -> FloatArray:
+    """float64[m_i]: node parts of example i, then its edge parts, in C order."""
+    unary = s.unary(i).reshape(-1)
+    return unary if s.edges is None else np.concatenate([unary, s.pairwise(i).reshape(-1)])
+
+
+def rank(listing: Listing, s: Scores, i: int) -> Ranked:
+    """Brute force: score(y) = <parts(y), scores> for every y."""
+    z = listing.parts @ flatten(s, i)
+    order = sorted(range(len(z)), key=lambda k: (-z[k], tuple(listing.outputs[k])))
+    return Ranked(z[order], listing.outputs[order], listing.parts[order])
+
+
+def list_chain(n_labels: int, length: int) -> Listing:
+    """The L^p label sequences; parts are node indicators [p, L], then edge indicators [p - 1, L, L]."""
+    outputs = np.array(list(itertools.product(range(n_labels), repeat=length)), dtype=np.int64)
+    nodes = np.eye(n_labels)[outputs]
+    edges = np.einsum("kva,kvb->kvab", nodes[:, :-1], nodes[:, 1:])
+    return Listing(outputs, np.concatenate([nodes.reshape(len(outputs), -1), edges.reshape(len(outputs), -1)], axis=1))
+
+
+def project_by_bisection(z: FloatArray) -> FloatArray:
+    """Euclidean projection onto the simplex from its definition: u = (z - t)_+ with t such that sum u = 1."""
+    low, high = z.max() - 1.0, z.max()
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.maximum(z - middle, 0.0).sum() > 1.0 else (low, middle)
+    u = np.maximum(z - low, 0.0)
+    return np.asarray(u / u.sum())
+
+
+def l2_max(z: FloatArray, mu: float) -> tuple[float, FloatArray]:
+    """max_u <u, z> - mu/2 (||u||^2 - 1) over the simplex, and its maximiser."""
+    u = project_by_bisection(z / mu)
+    return float(u @ z - 0.5 * mu * (u @ u - 1.0)), u
+
+
+def random_like(s: Scores, rng: np.random.Generator) -> Scores:
+    """Standard normal scores in the layout of s."""
+    edges = None if s.edges is None else rng.normal(size=s.edges.shape)
+    return Scores(rng.normal(size=s.nodes.shape), s.offsets, edges, s.edge_offsets)
+
+
+class StructureContract:
+    """Inherit, give `instances` and `listing`, and every oracle, cost and smoothing is held against brute force."""
+
+    oracles: ClassVar[frozenset[str]] = frozenset({"max", "topk", "expect", "max_marginals"})
+    """Oracles that the structure has; the others must raise Intractable."""
+
+    def instances(self, elements: st.SearchStrategy[float]) -> st.SearchStrategy[Instance]:
+        """Structures and scores made of the given elements: a few examples, a few dozen outputs each."""
+        raise NotImplementedError
+
+    def listing(self, structure: Any, s: Scores) -> list[Listing]:
+        """All outputs of every example; parts in the order of `flatten`."""
+        raise NotImplementedError
+
+    def draw(self, data: st.DataObject, elements: st.SearchStrategy[float] = TIES) -> tuple[Any, Scores, list[Ranked]]:
+        structure, s = data.draw(self.instances(elements))
+        with _arguments_unchanged(s):
+            return structure, s, [rank(listing, s, i) for i, listing in enumerate(self.listing(structure, s))]
+
+    def needs(self, *oracles: str) -> None:
+        missing = set(oracles) - self.oracles
+        if missing:
+            pytest.skip(f"no {', '.join(sorted(missing))}")
+
+    @_contract
+    @given(st.data())
+    def test_max_is_the_first_best_output(self, data: st.DataObject) -> None:
+        self.needs("max")
+        structure, s, ranked = self.draw(data)
+        with _arguments_unchanged(s):
+            best = structure.max(s)
+        assert best.value.dtype == np.float64
+        for i, r in enumerate(ranked):
+            assert best.value[i] == r.z[0]
+            np.testing.assert_array_equal(best.outputs[i], r.outputs[0])
+            assert best.outputs[i].dtype == np.int64
+
+    @_contract
+    @given(st.data())
+    def test_max_of_real_scores_is_attained(self, data: st.DataObject) -> None:
+        self.needs("max")
+        structure, s, ranked = self.draw(data, REALS)
+        best = structure.max(s)
+        np.testing.assert_allclose(best.value, [r.z[0] for r in ranked], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(structure.score_of(s, best.outputs), best.value, rtol=0, atol=1e-10)
+
+    @_contract
+    @given(st.data(), st.integers(1, 40))
+    def test_topk_lists_the_best_outputs_in_order(self, data: st.DataObject, k: int) -> None:
+        self.needs("topk")
+        structure, s, ranked = self.draw(data)
+        with _arguments_unchanged(s):
+            top = structure.topk(s, k)
+        assert top.value.shape == (len(s), k)
+        for i, r in enumerate(ranked):
+            np.testing.assert_array_equal(top.value[i, : len(r.z)], r.z[:k])
+            assert np.all(np.isneginf(top.value[i, len(r.z) :]))
+            np.testing.assert_array_equal(top.outputs[i], r.outputs[:k])
+            assert top.outputs[i].dtype == np.int64
+
+    @_contract
+    @given(st.data(), st.integers(1, 12), st.integers(1, 12))
+    def test_topk_is_sorted_distinct_and_prefix_stable(self, data: st.DataObject, k: int, more: int) -> None:
+        self.needs("topk")
+        structure, s, ranked = self.draw(data, REALS)
+        top, longer = structure.topk(s, k), structure.topk(s, k + more)
+        np.testing.assert_array_equal(top.value, longer.value[:, :k])
+        for i, r in enumerate(ranked):
+            count = min(k, len(r.z))
+            np.testing.assert_array_equal(top.outputs[i], longer.outputs[i][:k])
+            assert len(np.unique(top.outputs[i], axis=0)) == count
+            assert np.all(np.diff(top.value[i, :count]) <= 1e-10)
+            np.testing.assert_allclose(top.value[i, :count], r.z[:count], rtol=0, atol=1e-10)
+
+    @_contract
+    @given(st.data(), st.integers(2, 12), _mus)
+    def test_topk_until_is_a_prefix_that_settles_the_projection(self, data: st.DataObject, k: int, mu: float) -> None:
+        structure, s, ranked = self.draw(data)
+        if not hasattr(structure, "topk_until"):
+            return
+        pulled = structure.topk_until(s, k, mu)
+        for i, r in enumerate(ranked):
+            count = len(pulled.values[i])
+            assert 1 <= count <= k
+            np.testing.assert_array_equal(pulled.values[i], r.z[:count])
+            np.testing.assert_array_equal(pulled.outputs[i], r.outputs[:count])
+            if count < min(k, len(r.z)):  # it stopped, so the rest must have weight 0
+                assert np.sum(r.z[:count] - r.z[count]) >= mu
+
+    @_contract
+    @given(st.data(), _mus)
+    def test_expect_is_the_log_sum_exp_and_its_gradient(self, data: st.DataObject, mu: float) -> None:
+        self.needs("expect")
+        structure, s, ranked = self.draw(data, REALS)
+        with _arguments_unchanged(s):
+            soft = structure.expect(s, mu)
+        for i, r in enumerate(ranked):
+            p = np.exp((r.z - r.z[0]) / mu)
+            np.testing.assert_allclose(soft.value[i], r.z[0] + mu * np.log(p.sum()), rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(flatten(soft.marginals, i), p / p.sum() @ r.parts, rtol=0, atol=1e-9)
+
+    @_contract
+    @given(st.data())
+    def test_expect_survives_large_scores_and_small_mu(self, data: st.DataObject) -> None:
+        self.needs("expect")
+        structure, s, ranked = self.draw(data)
+        soft = structure.expect(s * 1e4, 1e-3)
+        np.testing.assert_allclose(soft.value, [1e4 * r.z[0] for r in ranked], rtol=1e-12, atol=0.1)
+        for i, r in enumerate(ranked):
+            winners = r.z == r.z[0]
+            np.testing.assert_allclose(flatten(soft.marginals, i), r.parts[winners].mean(axis=0), rtol=0, atol=1e-6)
+
+    @_contract
+    @given(st.data())
+    def test_max_marginals_are_constrained_maxima(self, data: st.DataObject) -> None:
+        self.needs("max_marginals")
+        structure, s, ranked = self.draw(data)
+        with _arguments_unchanged(s):
+            tables = structure.max_marginals(s)
+        for table, r in zip(tables, ranked, strict=True):
+            assert len(table) == r.outputs.shape[1]
+            for v, j in np.ndindex(table.shape):
+                assert table[v, j] == max(r.z[r.outputs[:, v] == j], default=-np.inf)
+
+    @_contract
+    @given(st.data(), _seeds)
+    def test_score_and_parts_of_outputs(self, data: st.DataObject, seed: int) -> None:
+        structure, s, ranked = self.draw(data, REALS)
+        rng = np.random.default_rng(seed)
+        picks = [int(rng.integers(len(r.z))) for r in ranked]
+        y = [r.outputs[k] for r, k in zip(ranked, picks, strict=True)]
+        np.testing.assert_allclose(structure.score_of(s, y), [r.z[k] for r, k in zip(ranked, picks, strict=True)])
+        parts = indicator(structure, s, y)
+        np.testing.assert_allclose(s.dot(parts), structure.score_of(s, y), rtol=0, atol=1e-10)
+        for i, (r, k) in enumerate(zip(ranked, picks, strict=True)):
+            np.testing.assert_array_equal(flatten(parts, i), r.parts[k])
+
+    @_contract
+    @given(st.data(), _seeds)
+    def test_mixture_is_linear_in_the_weights(self, data: st.DataObject, seed: int) -> None:
+        structure, s, ranked = self.draw(data, REALS)
+        rng = np.random.default_rng(seed)
+        picks = [rng.integers(len(r.z), size=rng.integers(1, 5)) for r in ranked]
+        weights = [rng.random(len(k)) for k in picks]
+        mix = structure.mixture(s, [r.outputs[k] for r, k in zip(ranked, picks, strict=True)], weights)
+        for i, (r, k, u) in enumerate(zip(ranked, picks, weights, strict=True)):
+            np.testing.assert_allclose(flatten(mix, i), u @ r.parts[k], rtol=0, atol=1e-12)
+
+    @_contract
+    @given(st.data(), _seeds, st.booleans())
+    def test_hamming_cost_is_a_score(self, data: st.DataObject, seed: int, weighted: bool) -> None:
+        structure, s, ranked = self.draw(data)
+        if not hasattr(structure, "label_costs"):
+            return
+        rng = np.random.default_rng(seed)
+        labels = 1 + max(int(r.outputs.max()) for r in ranked)
+        same = len({int(r.outputs.max()) for r in ranked}) == 1
+        cost = Hamming(rng.random((labels, labels)) * (1 - np.eye(labels)) if weighted and same else None)
+        y = [r.outputs[rng.integers(len(r.z))] for r in ranked]
+        parts = cost.parts(structure, s, y)
+        other = [r.outputs[rng.integers(len(r.z))] for r in ranked]
+        expected = [cost(a, b) for a, b in zip(y, other, strict=True)]
+        np.testing.assert_allclose(structure.score_of(parts, other), expected, rtol=0, atol=1e-9)
+        total = structure.score_of(s, other) + expected
+        np.testing.assert_allclose(structure.score_of(s + parts, other), total, rtol=0, atol=1e-9)
+
+    @_contract
+    @given(st.data(), _mus)
+    def test_exact_l2_is_the_projection_over_all_outputs(self, data: st.DataObject, mu: float) -> None:
+        self.needs("topk")
+        structure, s, ranked = self.draw(data, REALS)
+        smooth = L2()(structure, s, mu)
+        assert smooth.exact.all()
+        for i, r in enumerate(ranked):
+            value, u = l2_max(r.z, mu)
+            np.testing.assert_allclose(smooth.value[i], value, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(flatten(smooth.marginals, i), u @ r.parts, rtol=0, atol=1e-7)
+
+    @_contract
+    @given(st.data(), _mus, st.integers(1, 10))
+    def test_top_k_strategy_projects_k_scores_and_knows_when_it_is_exact(
+        self, data: st.DataObject, mu: float, k: int
+    ) -> None:
+        self.needs("topk")
+        structure, s, ranked = self.draw(data)
+        smooth = L2(k=k)(structure, s, mu)
+        for i, r in enumerate(ranked):
+            value, u = l2_max(r.z[:k], mu)
+            np.testing.assert_allclose(smooth.value[i], value, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(flatten(smooth.marginals, i), u @ r.parts[:k], rtol=0, atol=1e-9)
+            assert smooth.exact[i] == (len(r.z) <= k or np.sum(r.z[:k] - r.z[min(k, len(r.z) - 1)]) >= mu)
+
+    @_contract
+    @given(st.data(), _mus)
+    def test_smoothed_values_bound_the_max(self, data: st.DataObject, mu: float) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, ranked = self.draw(data, REALS)
+        best = structure.max(s).value
+        for smoothing in _smoothings:
+            smooth = smoothing(structure, s, mu)
+            bound = np.array([smoothing.bound(float(np.log(len(r.z)))) for r in ranked])
+            assert np.all(best <= smooth.value + 1e-9), smoothing
+            assert np.all(smooth.value <= best + mu * bound + 1e-9), smoothing
+            if smooth.max_value is not None:
+                np.testing.assert_allclose(smooth.max_value, best, rtol=0, atol=1e-10)
+
+    @_contract
+    @given(st.data(), _mus, _seeds)
+    def test_marginals_are_subgradients(self, data: st.DataObject, mu: float, seed: int) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, _ = self.draw(data)
+        step = random_like(s, np.random.default_rng(seed))
+        for smoothing in _exact_smoothings:
+            here, there = smoothing(structure, s, mu), smoothing(structure, s + step, mu)
+            assert np.all(there.value >= here.value + step.dot(here.marginals) - 1e-9), smoothing
+
+    @_contract
+    @given(st.data(), st.sampled_from([0.3, 1.0, 5.0]), _seeds)
+    def test_marginals_are_finite_differences_of_the_value(self, data: st.DataObject, mu: float, seed: int) -> None:
+        self.needs("topk", "expect")
+        structure, s, _ = self.draw(data, REALS)
+        step, h = random_like(s, np.random.default_rng(seed)), 1e-6
+        for smoothing in (L2(), Entropy()):
+            slope = step.dot(smoothing(structure, s, mu).marginals)
+            up, down = smoothing(structure, s + step * h, mu).value, smoothing(structure, s - step * h, mu).value
+            np.testing.assert_allclose((up - down) / (2 * h), slope, rtol=1e-3, atol=1e-3, err_msg=repr(smoothing))
+
+    @_contract
+    @given(st.data(), _mus)
+    def test_a_batch_is_its_examples_one_by_one(self, data: st.DataObject, mu: float) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, _ = self.draw(data, REALS)
+        for smoothing in _smoothings:
+            whole = smoothing(structure, s, mu)
+            for i in range(len(s)):
+                alone = smoothing(structure.select([i]), s.select([i]), mu)
+                assert (alone.value[0], alone.exact[0]) == (whole.value[i], whole.exact[i])
+                np.testing.assert_array_equal(flatten(alone.marginals, 0), flatten(whole.marginals, i))
+
+    @_contract
+    @given(st.data())
+    def test_an_empty_batch_gives_empty_results(self, data: st.DataObject) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, _ = self.draw(data)
+        none, empty = structure.select([]), s.select([])
+        assert none.max(empty).value.shape == (0,)
+        assert none.topk(empty, 2).value.shape == (0, 2)
+        assert none.score_of(empty, []).shape == (0,)
+        for smoothing in _smoothings:
+            smooth = smoothing(none, empty, 1.0)
+            assert smooth.value.shape == smooth.exact.shape == (0,)
+            assert smooth.marginals.nodes.shape == empty.nodes.shape
+
+    @_contract
+    @given(st.data())
+    def test_results_do_not_depend_on_the_number_of_threads(self, data: st.DataObject) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, _ = self.draw(data, REALS)
+        for smoothing in _smoothings:
+            with mock.patch.dict(os.environ, CASIMIR_NUM_THREADS="1"):
+                one = smoothing(structure, s, 1.0)
+            with mock.patch.dict(os.environ, CASIMIR_NUM_THREADS="3"):
+                three = smoothing(structure, s, 1.0)
+            np.testing.assert_array_equal(one.value, three.value)
+            np.testing.assert_array_equal(one.marginals.nodes, three.marginals.nodes)
+
+    @settings(_contract, max_examples=1)
+    @given(st.data())
+    def test_oracles_out_of_reach_say_so(self, data: st.DataObject) -> None:
+        structure, s, _ = self.draw(data)
+        calls = {"max": (), "topk": (2,), "expect": (1.0,), "max_marginals": ()}
+        for oracle in calls.keys() - self.oracles:
+            with pytest.raises(Intractable):
+                getattr(structure, oracle)(s, *calls[oracle])
+
+    @settings(_contract, max_examples=3)
+    @given(st.data())
+    def test_bad_arguments_are_refused(self, data: st.DataObject) -> None:
+        self.needs("max", "topk", "expect")
+        structure, s, ranked = self.draw(data)
+        for mu in (0.0, -1.0, np.nan, np.inf):
+            with pytest.raises(ValueError, match=r"mu=.* must be finite and larger than 0"):
+                structure.expect(s, mu)
+        with pytest.raises(ValueError, match="k=0; it must be a whole number"):
+            structure.topk(s, 0)
+        with pytest.raises(TypeError, match=r"k=1.5; it must be a whole number"):
+            structure.topk(s, 1.5)
+        with pytest.raises(ValueError, match="finite"):
+            structure.max(Scores(np.full_like(s.nodes, np.nan), s.offsets, s.edges, s.edge_offsets))
+        with pytest.raises(ValueError, match=r"for .* examples"):
+            structure.score_of(s, [r.outputs[0] for r in ranked] * 2)
+
+
+@contextmanager
+def _arguments_unchanged(s: Scores) -> Iterator[None]:
+    arrays = [a for a in (s.nodes, s.offsets, s.edges, s.edge_offsets) if a is not None]
+    before = [a.copy() for a in arrays]
+    yield
+    for a, b in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -1,0 +1,152 @@
+"""Chain keeps the contract; its inputs are checked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from casimir.scores import Scores
+from casimir.structures.chain import Chain
+from casimir.testing import Listing, StructureContract, list_chain
+
+
+@st.composite
+def chains(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> tuple[Chain, Scores]:
+    labels = draw(st.integers(1, 3))
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+
+    def array(*shape: int) -> np.ndarray:
+        return draw(hnp.arrays(np.float64, shape, elements=elements))
+
+    shared = draw(st.booleans())
+    pairwise = array(labels, labels) if shared else [array(p - 1, labels, labels) for p in lengths]
+    chain = Chain(labels)
+    return chain, chain.scores([array(p, labels) for p in lengths], pairwise)
+
+
+class TestChain(StructureContract):
+    def instances(self, elements: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[Chain, Scores]]:
+        return chains(elements)
+
+    def listing(self, structure: Chain, s: Scores) -> list[Listing]:
+        return [list_chain(structure.n_labels, int(p)) for p in np.diff(s.offsets)]
+
+
+CHAIN = Chain(n_labels=2)
+UNARY = [np.zeros((3, 2)), np.zeros((1, 2))]
+PAIRWISE = np.zeros((2, 2))
+
+
+def test_the_best_sequence_of_a_small_chain() -> None:
+    s = CHAIN.scores([[[1, 0], [0, 3], [2, 0]]], [[0.5, -4], [0, 0]])
+    best = CHAIN.max(s)
+    assert best.value.tolist() == [5.0]
+    assert best.outputs[0].tolist() == [1, 1, 0]
+
+
+def test_all_ties_go_to_the_lexicographically_smallest_outputs() -> None:
+    top = CHAIN.topk(CHAIN.scores(UNARY, PAIRWISE), 5)
+    assert top.outputs[0].tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
+    assert top.outputs[1].tolist() == [[0], [1]]
+    assert top.value[1].tolist() == [0, 0, -np.inf, -np.inf, -np.inf]
+
+
+def test_one_label_has_one_output() -> None:
+    chain = Chain(1)
+    s = chain.scores([np.ones((4, 1))], [[2.0]])
+    assert chain.topk(s, 3).value.tolist() == [[10.0, -np.inf, -np.inf]]
+    assert chain.expect(s, 0.1).value[0] == pytest.approx(10.0)
+    assert chain.log_n_outputs(s).tolist() == [0.0]
+
+
+def test_lists_and_narrow_dtypes_are_converted() -> None:
+    a = CHAIN.scores([np.ones((2, 2), dtype=np.float32)], np.eye(2, dtype=np.int8))
+    b = CHAIN.scores([[[1, 1], [1, 1]]], [[[[1, 0], [0, 1]]]])
+    c = CHAIN.scores(np.ones((1, 2, 2)), np.asfortranarray(np.eye(2)))
+    for s in (a, b, c):
+        assert CHAIN.max(s).value.tolist() == [3.0]
+
+
+def test_single_tokens_need_no_edges() -> None:
+    for pairwise in ([np.zeros((0, 2, 2))], [[]]):
+        s = CHAIN.scores([[[1, 2]]], pairwise)
+        assert CHAIN.max(s).outputs[0].tolist() == [1]
+
+
+def test_scores_without_edges_count_them_as_zero() -> None:
+    s = CHAIN.scores([[[1, 2], [4, 3]]], PAIRWISE)
+    no_edges = Scores(s.nodes, s.offsets)
+    assert CHAIN.max(no_edges).value == CHAIN.max(s).value
+    assert CHAIN.score_of(no_edges, [np.array([1, 0])]).tolist() == [6.0]
+
+
+def test_long_chains_keep_their_precision() -> None:
+    rng = np.random.default_rng(0)
+    chain = Chain(5)
+    s = chain.scores([rng.normal(size=(5000, 5))], rng.normal(size=(5, 5)))
+    best, soft = chain.max(s), chain.expect(s, 1.0)
+    assert chain.score_of(s, best.outputs) == pytest.approx(best.value, rel=1e-12)
+    np.testing.assert_allclose(soft.marginals.nodes.sum(axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(soft.marginals.pairwise(0).sum(axis=2), soft.marginals.unary(0)[:-1], atol=1e-9)
+    assert max(map(np.max, chain.max_marginals(s))) == pytest.approx(best.value[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("unary", "pairwise", "message"),
+    [
+        ([[[0, np.nan]]], PAIRWISE, r"unary\[0\] has nan at index \[0, 1\]; scores must be finite"),
+        ([[[0, 0]], [[0, 0], [-np.inf, 0]]], PAIRWISE, r"unary\[1\] has -inf at index \[1, 0\].*large negative"),
+        ([np.zeros((2, 3))], PAIRWISE, r"unary\[0\] has shape \[2, 3\]; it must be \[p, 2\]"),
+        ([[[0, 0]], np.zeros((0, 2))], PAIRWISE, r"unary\[1\] is empty"),
+        (np.zeros((3, 2)), PAIRWISE, r"For a single example pass \[unary\]"),
+        ([[[0, 0], [1]]], PAIRWISE, r"unary\[0\] is ragged"),
+        (UNARY, np.zeros((3, 3)), r"pairwise has shape \[3, 3\]; 2 labels need \[2, 2\]"),
+        (UNARY, [[0, np.inf], [0, 0]], r"pairwise has inf at index \[0, 1\]"),
+        (UNARY, [np.zeros((2, 2, 2))], "pairwise has 1 entries for 2 examples"),
+        (
+            UNARY,
+            np.zeros((2, 2, 2)),
+            r"pairwise\[0\] has shape \[2, 2\]; unary\[0\] has 3 rows, so it must be \[2, 2, 2\]",
+        ),
+        (UNARY, [np.full((2, 2, 2), np.nan), []], r"pairwise\[0\] has nan"),
+    ],
+)
+def test_bad_scores_name_the_example_and_the_remedy(unary: object, pairwise: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CHAIN.scores(unary, pairwise)
+
+
+@pytest.mark.parametrize("unary", [5, "ab", {"a": 1}, np.float64(1.0), [[["a", "b"]]], [np.zeros((1, 2)) * 1j]])
+def test_things_that_are_not_numbers_are_type_errors(unary: object) -> None:
+    with pytest.raises(TypeError, match="unary"):
+        CHAIN.scores(unary, PAIRWISE)
+
+
+@pytest.mark.parametrize("n_labels", [0, -3, True])
+def test_at_least_one_label_is_needed(n_labels: int) -> None:
+    with pytest.raises(ValueError, match="n_labels"):
+        Chain(n_labels)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ([[0, 0, 0]], "1 entries for 2 examples"),
+        ([[0, 0], [0]], r"outputs\[0\] has shape \[2\]; example 0 needs \[3\]"),
+        ([[0, 0, 0], [2]], r"outputs\[1\] holds 2; example 1 has the labels 0 to 1"),
+        ([[0, -1, 0], [1]], r"outputs\[0\] holds -1"),
+    ],
+)
+def test_bad_outputs_name_the_example(outputs: list[list[int]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CHAIN.score_of(CHAIN.scores(UNARY, PAIRWISE), [np.array(y) for y in outputs])
+
+
+def test_scores_of_another_structure_are_refused() -> None:
+    other = Chain(3)
+    with pytest.raises(ValueError, match=r"nodes \[1, 3\]; it reads \[N, 2\]"):
+        CHAIN.max(other.scores([np.zeros((1, 3))], np.zeros((3, 3))))
+    with pytest.raises(TypeError, match=r"reads Scores. Make them with Chain.scores"):
+        CHAIN.max(np.zeros((3, 2)))  # type: ignore[arg-type]
