@@ -1,0 +1,71 @@
+"""Weights and vocabularies as named arrays of a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from casimir.scores import FloatArray
+from casimir.vocabulary import Vocabulary
+
+
+def encode_rows(name: str, matrix: FloatArray) -> dict[str, np.ndarray]:
+    """Arrays that hold matrix float64[rows, columns]: only its non-zero rows where that is smaller.
+
+    Hashed features leave most rows of a model at zero.
+    """
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} has shape {list(matrix.shape)}; it must be [rows, columns].")
+    used = np.flatnonzero(np.any(matrix != 0.0, axis=1))
+    row_bytes = matrix.itemsize * matrix.shape[1]
+    if len(used) * (row_bytes + used.itemsize) >= matrix.shape[0] * row_bytes:
+        return {name: np.ascontiguousarray(matrix)}
+    return {
+        f"{name}.shape": np.array(matrix.shape, np.int64),
+        f"{name}.used": used.astype(np.int64),
+        f"{name}.rows": matrix[used],
+    }
+
+
+def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
+    """The matrix that `encode_rows` was given."""
+    if name in arrays:
+        return np.asarray(_needed(name, arrays, 2), dtype=np.float64)
+    shape, used = _needed(f"{name}.shape", arrays, 1), _needed(f"{name}.used", arrays, 1)
+    rows = _needed(f"{name}.rows", arrays, 2)
+    if len(shape) != 2 or shape[0] < 0 or rows.shape != (len(used), shape[1]):
+        raise ValueError(
+            f"the model file has {len(used)} rows of {name!r} in an array {list(rows.shape)}; it is damaged."
+        )
+    if len(used) and (used.min() < 0 or used.max() >= shape[0]):
+        raise ValueError(f"the model file has a row of {name!r} outside 0..{shape[0] - 1}; it is damaged.")
+    matrix = np.zeros(tuple(shape.tolist()))
+    matrix[used] = rows
+    return matrix
+
+
+def encode_vocabulary(name: str, vocabulary: Vocabulary) -> dict[str, np.ndarray]:
+    """All names as one UTF-8 text, and where each begins."""
+    text, offsets = vocabulary.to_arrays()
+    return {f"{name}.text": text, f"{name}.offsets": offsets}
+
+
+def decode_vocabulary(name: str, arrays: Mapping[str, np.ndarray]) -> Vocabulary | None:
+    """The vocabulary that `encode_vocabulary` was given; None when there is none."""
+    if f"{name}.text" not in arrays and f"{name}.offsets" not in arrays:
+        return None
+    text, offsets = _needed(f"{name}.text", arrays, 1), _needed(f"{name}.offsets", arrays, 1)
+    if text.dtype != np.uint8 or offsets.dtype != np.int64:
+        raise ValueError(f"the model file has {name!r} as {text.dtype} and {offsets.dtype}; it is damaged.")
+    return Vocabulary.from_arrays(text, offsets)
+
+
+def _needed(name: str, arrays: Mapping[str, np.ndarray], ndim: int) -> np.ndarray:
+    if name not in arrays:
+        raise ValueError(f"the model file has no array {name!r}; it holds {', '.join(sorted(arrays)) or 'none'}.")
+    if arrays[name].ndim != ndim:
+        raise ValueError(
+            f"the model file has {name!r} of shape {list(arrays[name].shape)}; it needs {ndim} dimensions."
+        )
+    return arrays[name]
