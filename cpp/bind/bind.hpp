@@ -30,4 +30,5 @@ void bind_pack(nb::module_& m);
 void bind_simplex(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_epochs(nb::module_& m);
+void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);

@@ -8,5 +8,6 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_simplex(m);
   bind_chain(m);
   bind_epochs(m);
+  bind_dual(m);
   bind_linear_chain(m);
 }

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from casimir.scores import Scores
 from casimir.structures.chain import Chain
-from casimir.testing import Listing, StructureContract, list_chain
+from casimir.testing import Listing, StructureContract, flatten, list_chain, rank
 
 
 @st.composite
@@ -91,6 +91,26 @@ def test_long_chains_keep_their_precision() -> None:
     np.testing.assert_allclose(soft.marginals.nodes.sum(axis=1), 1.0, rtol=1e-9)
     np.testing.assert_allclose(soft.marginals.pairwise(0).sum(axis=2), soft.marginals.unary(0)[:-1], atol=1e-9)
     assert max(map(np.max, chain.max_marginals(s))) == pytest.approx(best.value[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("labels", [4, 5, 8, 9, 16, 17])
+@pytest.mark.parametrize("shared", [True, False])
+def test_any_number_of_labels_is_brute_force(labels: int, shared: bool) -> None:
+    """Rows of labels are padded to the vector width; padding must never win."""
+    rng, chain, listing = np.random.default_rng(labels), Chain(labels), list_chain(labels, 3)
+    unary = [rng.integers(-9, -5, (3, labels)) for _ in range(2)]
+    s = chain.scores(unary, rng.integers(-9, -5, (labels, labels) if shared else (2, 2, labels, labels)))
+    best, top, soft, table = chain.max(s), chain.topk(s, 20), chain.expect(s, 0.7), chain.max_marginals(s)
+    for i in range(2):
+        r = rank(listing, s, i)
+        assert best.value[i] == r.z[0]
+        np.testing.assert_array_equal(best.outputs[i], r.outputs[0])
+        np.testing.assert_array_equal(top.value[i], r.z[:20])
+        np.testing.assert_array_equal(top.outputs[i], r.outputs[:20])
+        p = np.exp((r.z - r.z[0]) / 0.7)
+        assert soft.value[i] == pytest.approx(r.z[0] + 0.7 * np.log(p.sum()), abs=1e-10)
+        np.testing.assert_allclose(flatten(soft.marginals, i), p / p.sum() @ r.parts, atol=1e-10)
+        assert table[i][1, labels - 1] == r.z[r.outputs[:, 1] == labels - 1].max()
 
 
 @pytest.mark.parametrize(

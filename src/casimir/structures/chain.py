@@ -70,7 +70,7 @@ class Chain:
         return TopK(pad_topk(values, counts, k), _split_rows(labels, counts, np.diff(s.offsets)))
 
     def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k outputs; fewer once proj_simplex(z / mu) gives all others weight 0 (prop:smoothing:proj-simplex-2)."""
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
         k, mu = positive_int(k, "k"), positive_float(mu, "mu")
         values, counts, labels = core.chain_topk(*self._arrays(s), k, mu, n_threads())
         return Pulled(_split(values, offsets_of(counts)), _split_rows(labels, counts, np.diff(s.offsets)))
