@@ -138,6 +138,16 @@ def test_meta_that_json_cannot_hold_is_refused(tmp_path: Path, meta: dict[str, A
     assert names(tmp_path) == []
 
 
+def test_format_1_is_read_for_ever() -> None:
+    """The folder was written by casimir 0.1; a later format keeps it and adds its own."""
+    kind, meta, arrays = load_folder(Path(__file__).parent / "golden" / "model-format-1")
+    assert (kind, meta) == ("example", {"classes": ["O", "B-Zürich"], "lam": 0.1})
+    expected = np.zeros((50, 3))
+    expected[[3, 40]] = [[0.1, -2.5, 0.0], [1e-300, 4.0, 5.0]]
+    np.testing.assert_array_equal(decode_rows("weights", arrays), expected)
+    assert decode_vocabulary("features", arrays) == Vocabulary(["word=東京", "title"])
+
+
 # --- damaged, foreign and newer folders
 
 
