@@ -158,7 +158,9 @@ def _project_sorted(z: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
     support = np.count_nonzero(d + rho > 0.0, axis=1)
     threshold = np.take_along_axis(rho, support[:, None] - 1, axis=1)
     u = np.where(np.arange(z.shape[1]) < support[:, None], np.maximum(d + threshold, 0.0), 0.0)
-    return u, z[:, 0] + mu * (np.sum(u * d, axis=1) - 0.5 * (np.sum(u * u, axis=1) - 1.0))
+    # Added up in order, so that a value does not depend on the padding, that is on the rest of the batch.
+    terms = np.cumsum(u * (d - 0.5 * u), axis=1)
+    return u, z[:, 0] + mu * (terms[:, -1] + 0.5)
 
 
 def _settled(z: FloatArray, mu: float) -> BoolArray:
