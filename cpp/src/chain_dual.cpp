@@ -24,13 +24,23 @@ ChainDual::ChainDual(const LinearChain& chain) : chain_(chain), inverse_n_(1.0 /
     gram_offset_[static_cast<std::size_t>(i)] = p <= kLongestTabulated ? total : -1;
     if (p <= kLongestTabulated) total += p * (p + 1) / 2;
   }
-  gram_.resize(static_cast<std::size_t>(total));
+  const bool binary = !chain.data().features.values;
+  (binary ? counts_.resize(static_cast<std::size_t>(total)) : gram_.resize(static_cast<std::size_t>(total)));
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t p = chain.length(i), first = chain.data().offsets[i];
     std::int64_t cell = gram_offset_[static_cast<std::size_t>(i)];
     if (cell >= 0)
       for (std::int64_t s = 0; s < p; ++s)
-        for (std::int64_t t = 0; t <= s; ++t) gram_[static_cast<std::size_t>(cell++)] = token_dot(first + s, first + t);
+        for (std::int64_t t = 0; t <= s; ++t, ++cell) {
+          const double dot = token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
+          if (!binary) {
+            gram_[static_cast<std::size_t>(cell)] = dot;
+          } else {
+            if (dot > std::numeric_limits<std::uint16_t>::max())
+              throw std::invalid_argument("a token has too many features for the dual solver.");
+            counts_[static_cast<std::size_t>(cell)] = static_cast<std::uint16_t>(dot);
+          }
+        }
     Block& block = blocks_[static_cast<std::size_t>(i)];
     block.labels.assign(chain.truth(i), chain.truth(i) + p);
     block.weight = {1.0};
@@ -67,15 +77,21 @@ double ChainDual::token_dot(std::int64_t first, std::int64_t second) const {
   return dot;
 }
 
-/// Inner product of tokens s and t of chain i; start and stop scores count as features of the first and last token.
-double ChainDual::gram(std::int64_t i, std::int64_t s, std::int64_t t) const {
+/// Start and stop scores count as features of the first and last token.
+double ChainDual::end_scores(std::int64_t i, std::int64_t t) const {
+  return (t == 0 ? 1.0 : 0.0) + (t + 1 == chain_.length(i) ? 1.0 : 0.0);
+}
+
+/// Inner product of tokens s and t of chain i.
+inline double ChainDual::gram(std::int64_t i, std::int64_t s, std::int64_t t) const {
   const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
-  const std::int64_t first = chain_.data().offsets[i];
   const std::int64_t high = std::max(s, t), low = std::min(s, t);
-  double value = offset >= 0 ? gram_[static_cast<std::size_t>(offset + high * (high + 1) / 2 + low)]
-                             : token_dot(first + high, first + low);
-  if (s == t) value += (s == 0 ? 1.0 : 0.0) + (s + 1 == chain_.length(i) ? 1.0 : 0.0);
-  return value;
+  if (offset >= 0) {
+    const auto cell = static_cast<std::size_t>(offset + high * (high + 1) / 2 + low);
+    return gram_.empty() ? counts_[cell] : gram_[cell];
+  }
+  const std::int64_t first = chain_.data().offsets[i];
+  return token_dot(first + high, first + low) + (s == t ? end_scores(i, s) : 0.0);
 }
 
 bool ChainDual::in_tokens(const Block& block, std::int64_t t) const {
@@ -129,7 +145,8 @@ double ChainDual::block_gap(const Block& block) const {
 }
 
 /// One step that moves weight from the worst active output to the best cached one; false when there is nothing to gain.
-bool ChainDual::pairwise_step(std::int64_t i, double sigma) {
+/// The chain's own scores follow the step unless it is the last.
+bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
   Block& block = blocks_[static_cast<std::size_t>(i)];
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
   const auto best = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin());
@@ -179,6 +196,7 @@ bool ChainDual::pairwise_step(std::int64_t i, double sigma) {
   for (const std::int32_t t : differing_) {
     direction_[static_cast<std::size_t>(t * stride + y[t])] += step;
     direction_[static_cast<std::size_t>(t * stride + z[t])] -= step;
+    if (last) continue;
     for (const std::int32_t s : block.tokens) {
       const double change = step * scale * gram(i, s, t);
       work_.u[static_cast<std::size_t>(s * stride + y[t])] -= change;
@@ -290,24 +308,49 @@ void ChainDual::apply(std::int64_t i, double sigma, double* w, DualAverage* aver
 }
 
 void ChainDual::pairwise_steps(std::int64_t i, double sigma, int steps) {
-  for (int step = 0; step < steps && pairwise_step(i, sigma); ++step) score_outputs(i);
+  for (int step = 1; step <= steps && pairwise_step(i, sigma, step == steps); ++step)
+    if (step < steps) score_outputs(i);
+}
+
+void ChainDual::prefetch_rows(std::int64_t token, const double* w) const {
+  const TokenFeatures& x = chain_.data().features;
+  const std::int64_t stride = chain_.shape().stride;
+  for (std::int64_t f = x.indptr[token]; f < x.indptr[token + 1]; ++f)
+    for (std::int64_t l = 0; l < stride; l += 8) __builtin_prefetch(w + x.indices[f] * stride + l);
+}
+
+/// The examples come in random order, so what the next visits will read is asked for in good time.
+void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
+                         bool cached) const {
+  if (visit + 3 < count) {
+    const Block& block = blocks_[static_cast<std::size_t>(order[visit + 3])];
+    const std::int64_t first = chain_.data().offsets[order[visit + 3]];
+    __builtin_prefetch(block.labels.data());
+    __builtin_prefetch(block.weight.data());
+    __builtin_prefetch(block.tokens.data());
+    __builtin_prefetch(chain_.data().features.indices + chain_.data().features.indptr[first]);
+  }
+  if (visit + 1 >= count) return;
+  const std::int64_t next = order[visit + 1], first = chain_.data().offsets[next];
+  if (cached)
+    for (const std::int32_t t : blocks_[static_cast<std::size_t>(next)].tokens) prefetch_rows(first + t, w);
+  else
+    for (std::int64_t t = 0; t < chain_.length(next); ++t) prefetch_rows(first + t, w);
 }
 
 PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
                                  double* w, DualAverage* average) {
-  PassResult result;
   const WeightView view{w};
   for (std::int64_t visit = 0; visit < count; ++visit) {
     const std::int64_t i = order[visit], p = chain_.length(i);
     Block& block = blocks_[static_cast<std::size_t>(i)];
+    prefetch(order, visit, count, w, false);
     chain_.load_weights(view, work_);
     chain_.score_tokens(i, 0, p, view, true, work_.u.data());
     chain_.best_path(p, work_);
     const std::size_t target = remember(i, work_.path.data());
     score_outputs(i);
-    gap_sum_ -= block.gap;
     block.gap = block_gap(block);
-    gap_sum_ += block.gap;
     if (rule == StepRule::kFrankWolfe)
       frank_wolfe_step(i, target, sigma);
     else
@@ -319,39 +362,40 @@ PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, 
       average->next_weight += 1.0;
     }
   }
-  result.oracle_calls = result.visits = count;
-  return finish(result);
+  return {mean_gap(), count, count};
 }
 
 PassResult ChainDual::cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps,
                                   double skip_below, double* w) {
-  PassResult result;
   const WeightView view{w};
   const RowShape shape = chain_.shape();
   const double* transitions = w + chain_.data().n_features * shape.stride;
   work_.to.resize(static_cast<std::size_t>(shape.labels * shape.stride));
+  const double skip_gap = skip_below * mean_gap();
+  chosen_.clear();
   for (std::int64_t visit = 0; visit < count; ++visit) {
-    const std::int64_t i = order[visit];
+    const Block& block = blocks_[static_cast<std::size_t>(order[visit])];
+    if (block.weight.size() >= 2 && block.gap >= skip_gap) chosen_.push_back(order[visit]);
+  }
+  const auto visits = static_cast<std::int64_t>(chosen_.size());
+  for (std::int64_t visit = 0; visit < visits; ++visit) {
+    const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
     Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.weight.size() < 2 || block.gap < skip_below * gap_sum_ * inverse_n_) continue;
+    prefetch(chosen_.data(), visit, visits, w, true);
     std::copy(transitions, transitions + shape.labels * shape.stride, work_.to.begin());
     for (const std::int32_t t : block.tokens) chain_.score_tokens(i, t, 1, view, true, work_.u.data());
     score_outputs(i);
-    gap_sum_ -= block.gap;
     block.gap = block_gap(block);
-    gap_sum_ += block.gap;
     pairwise_steps(i, sigma, steps);
     apply(i, sigma, w, nullptr);
-    ++result.visits;
   }
-  return finish(result);
+  return {mean_gap(), 0, visits};
 }
 
-PassResult ChainDual::finish(PassResult result) const {
+double ChainDual::mean_gap() const {
   double total = 0.0;
   for (const Block& block : blocks_) total += block.gap;
-  result.gap = total * inverse_n_;
-  return result;
+  return total * inverse_n_;
 }
 
 std::int64_t ChainDual::cached_outputs() const {

@@ -1,0 +1,39 @@
+"""Structured prediction with smoothed inference, fast solvers and certified duality gaps."""
+
+from casimir.costs import Hamming, IoU
+from casimir.errors import Intractable
+from casimir.features import PackedSequences, pack
+from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel
+from casimir.objective import Objective
+from casimir.scores import Scores
+from casimir.smoothing import L2, Entropy, Hard, project_simplex
+from casimir.solvers import BCFW, Casimir, Result, Trace, TraceRow, minimize
+from casimir.structures import Candidates, Chain, Enumerated
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BCFW",
+    "L2",
+    "Candidates",
+    "Casimir",
+    "Chain",
+    "Entropy",
+    "Enumerated",
+    "Hamming",
+    "Hard",
+    "Intractable",
+    "IoU",
+    "LinearCandidateModel",
+    "LinearChainModel",
+    "LinearPartsModel",
+    "Objective",
+    "PackedSequences",
+    "Result",
+    "Scores",
+    "Trace",
+    "TraceRow",
+    "minimize",
+    "pack",
+    "project_simplex",
+]

@@ -39,23 +39,26 @@ class ChainDual final : public DualBlocks {
   void score_outputs(std::int64_t i);
   double block_gap(const Block& block) const;
   void pairwise_steps(std::int64_t i, double sigma, int steps);
-  bool pairwise_step(std::int64_t i, double sigma);
+  bool pairwise_step(std::int64_t i, double sigma, bool last);
   void frank_wolfe_step(std::int64_t i, std::size_t target, double sigma);
   void add_direction(std::int64_t i, const std::uint16_t* labels, double weight);
   void collect_edge_changes();
+  void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w, bool cached) const;
+  void prefetch_rows(std::int64_t token, const double* w) const;
   void apply(std::int64_t i, double sigma, double* w, DualAverage* average);
   double gram(std::int64_t i, std::int64_t s, std::int64_t t) const;
+  double end_scores(std::int64_t i, std::int64_t t) const;
   double token_dot(std::int64_t first, std::int64_t second) const;
   bool in_tokens(const Block& block, std::int64_t t) const;
-  PassResult finish(PassResult result) const;
+  double mean_gap() const;
 
   const LinearChain& chain_;
   double inverse_n_;
   std::vector<Block> blocks_;
-  std::vector<double> gram_;               // lower triangles of short chains
+  std::vector<std::uint16_t> counts_;      // lower triangles of short chains: shared features, when all values are 1
+  std::vector<double> gram_;               // the same for real-valued features
   std::vector<std::int64_t> gram_offset_;  // -1: chain too long, computed when needed
   double ell_ = 0.0;
-  double gap_sum_ = 0.0;
 
   // Scratch of the visit under way.
   ChainWorkspace work_;
@@ -65,6 +68,7 @@ class ChainDual final : public DualBlocks {
   std::vector<double> edge_total_;  // [labels] rows: change of the edge marginals not yet applied to w
   std::vector<EdgeChange> edge_changes_;
   std::vector<std::int32_t> differing_;
+  std::vector<std::int64_t> chosen_;
   bool moved_ = false;
 };
 

@@ -1,0 +1,7 @@
+"""How a pass over a finite sum is carried out: natively for linear chains and candidate lists, composed for the rest."""
+
+from casimir.kernels.base import DualBlocks, Kernel, Pass
+from casimir.kernels.composed import ComposedKernel
+from casimir.kernels.native import NativeKernel, native_problem, native_smoothing
+
+__all__ = ["ComposedKernel", "DualBlocks", "Kernel", "NativeKernel", "Pass", "native_problem", "native_smoothing"]

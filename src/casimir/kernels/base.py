@@ -1,0 +1,116 @@
+"""What solvers ask of a finite sum f_i(w) = max_y { ell_i(y) + <w, a_iy> }, smoothed, with a_iy = Phi(y) - Phi(y_i)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir.scores import FloatArray, IntArray
+from casimir.smoothing import Smoothing
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pass:
+    """One oracle call per example at fixed weights.
+
+    value      float64[n]: smoothed losses f_i(w)
+    max_value  float64[n]: losses without smoothing, or None where the oracle does not see them
+    cost       float64[n]: <u_i, ell_i>, the expected cost under the oracle's weights u_i
+    exact      bool[n]: whether value and gradient are those of the smoothing itself
+    gradient   float64[d] = mean_i A_i^T u_i, or None
+    marginals  the oracle's marginals in the kernel's own layout, or None
+    """
+
+    value: FloatArray
+    max_value: FloatArray | None
+    cost: FloatArray
+    exact: npt.NDArray[np.bool_]
+    gradient: FloatArray | None
+    marginals: Any
+
+
+@dataclass(slots=True)
+class Averaged:
+    """A weighted sum of iterates that is cheap to keep: sum_t a_t w_t = mass w - q, with total = sum_t a_t."""
+
+    q: FloatArray
+    mass: float = 0.0
+    total: float = 0.0
+
+    def mean(self, w: FloatArray) -> FloatArray:
+        """float64[d] = sum_t a_t w_t / sum_t a_t, given the last iterate."""
+        result: FloatArray = (self.mass * w - self.q) / self.total
+        return result
+
+
+@dataclass(slots=True)
+class DualAverage:
+    """The sums over steps t of t w_t and t ell_t that weighted averaging of dual iterates needs."""
+
+    iterates: Averaged
+    next_weight: float = 1.0
+    ell_sum: float = 0.0
+
+
+class DualBlocks(Protocol):
+    """Weights of every example over the outputs it has seen; they start at the truth.
+
+    With g = mean_i A_i^T alpha_i the primal point of F + kappa/2 |w - z|^2 is w = (kappa z - g) / sigma.
+    """
+
+    @property
+    def ell(self) -> float:
+        """mean_i <alpha_i, ell_i>"""
+        ...
+
+    @property
+    def cached_outputs(self) -> int: ...
+
+    def exact_pass(
+        self, order: IntArray, sigma: float, pairwise: bool, steps: int, w: FloatArray, average: DualAverage | None
+    ) -> float:
+        """An oracle call per example of `order`, then Frank-Wolfe or pairwise steps. Returns the mean block gap."""
+        ...
+
+    def cached_pass(self, order: IntArray, sigma: float, steps: int, skip_below: float, w: FloatArray) -> float:
+        """Pairwise steps between cached outputs; examples with a gap below skip_below times the mean are left out."""
+        ...
+
+
+class Kernel(Protocol):
+    """Passes over the examples. Methods that are given w change it in place."""
+
+    def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass: ...
+
+    def sgd_epoch(
+        self,
+        order: IntArray,
+        gamma: FloatArray,
+        lam: float,
+        smoothing: Smoothing,
+        mu: float,
+        w: FloatArray,
+        averaged: Averaged | None,
+        weights: FloatArray | None,
+    ) -> float:
+        """w <- (1 - gamma_t lam) w - gamma_t A_i^T u_i for i in order; returns the sum of the losses seen."""
+        ...
+
+    def svrg_epoch(
+        self,
+        order: IntArray,
+        gamma: float,
+        sigma: float,
+        c: FloatArray,
+        marginals: Any,
+        smoothing: Smoothing,
+        mu: float,
+        w: FloatArray,
+    ) -> FloatArray:
+        """w <- w - gamma (A_i^T (u_i(w) - u_i(snapshot)) + sigma (w - c)), or ... - c) when sigma = 0; returns the mean iterate."""
+        ...
+
+    def dual_blocks(self) -> DualBlocks: ...

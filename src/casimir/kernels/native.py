@@ -1,0 +1,159 @@
+"""The native kernel, and which models, costs and smoothings it can run."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir._native import core
+from casimir.costs import Cost, Hamming
+from casimir.kernels.base import Averaged, DualAverage, Pass
+from casimir.models.linear import LinearCandidateModel, LinearChainModel
+from casimir.scores import FloatArray, IntArray
+from casimir.smoothing import L2, Entropy, Hard, Smoothing
+from casimir.structures.candidates import Candidates
+from casimir.structures.chain import Chain
+
+NativeSmoothing = tuple[str, int, float]
+
+
+@singledispatch
+def native_smoothing(smoothing: Smoothing, mu: float) -> NativeSmoothing | None:
+    """(kind, k, mu) as the core takes it, or None for a smoothing it does not know."""
+    return None
+
+
+@native_smoothing.register
+def _(smoothing: Hard, mu: float) -> NativeSmoothing:
+    return "hard", 1, 0.0
+
+
+@native_smoothing.register
+def _(smoothing: L2, mu: float) -> NativeSmoothing:
+    return "l2", smoothing.cap if smoothing.k is None else smoothing.k, mu
+
+
+@native_smoothing.register
+def _(smoothing: Entropy, mu: float) -> NativeSmoothing:
+    return "entropy", 1, mu
+
+
+@singledispatch
+def native_problem(model: Any, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+    """The core's Problem for this combination, or None when only the composed path can run it."""
+    return None
+
+
+@native_problem.register
+def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+    if not (isinstance(structure, Chain) and (cost is None or isinstance(cost, Hamming))):
+        return None
+    X, labels = model.X, model.n_labels
+    table = None
+    if isinstance(cost, Hamming):
+        table = 1.0 - np.eye(labels) if cost.weights is None else cost.weights
+    flat = np.concatenate([np.zeros(0, dtype=np.int32), *y]).astype(np.int32)
+    return core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, labels, flat, table)
+
+
+@native_problem.register
+def _(model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+    if not isinstance(structure, Candidates) or not hasattr(core, "linear_candidates"):
+        return None
+    flat = np.concatenate([np.zeros(0, dtype=np.int32), *y]).astype(np.int32)
+    costs = None if cost is None else cost.parts(structure, model.scores(model.zeros()), y).nodes
+    return core.linear_candidates(model.offsets, model.features, flat, costs)
+
+
+class NativeKernel:
+    """Passes of the core over one Problem."""
+
+    def __init__(self, problem: Any, threads: int) -> None:
+        self._problem = problem
+        self._threads = threads
+
+    def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
+        out = aligned_zeros(self._problem.dim) if gradient else None
+        parts = np.empty(self._problem.n_parts) if keep else None
+        value, max_value, cost, exact = self._problem.full_pass(
+            w, *_known(smoothing, mu), self._threads, parts, out
+        )
+        if out is not None:
+            out /= max(self._problem.size, 1)
+        seen = None if isinstance(smoothing, Entropy) else max_value
+        return Pass(value, seen, cost, exact.astype(np.bool_), out, parts)
+
+    def sgd_epoch(
+        self,
+        order: IntArray,
+        gamma: FloatArray,
+        lam: float,
+        smoothing: Smoothing,
+        mu: float,
+        w: FloatArray,
+        averaged: Averaged | None,
+        weights: FloatArray | None,
+    ) -> float:
+        q, mass = (None, 0.0) if averaged is None else (averaged.q, averaged.mass)
+        losses, mass = self._problem.sgd_epoch(order, gamma, weights, lam, *_known(smoothing, mu), w, q, mass)
+        if averaged is not None and weights is not None:
+            averaged.mass = mass
+            averaged.total += float(weights.sum())
+        return float(losses)
+
+    def svrg_epoch(
+        self,
+        order: IntArray,
+        gamma: float,
+        sigma: float,
+        c: FloatArray,
+        marginals: Any,
+        smoothing: Smoothing,
+        mu: float,
+        w: FloatArray,
+    ) -> FloatArray:
+        average = aligned_zeros(self._problem.dim)
+        self._problem.svrg_epoch(order, gamma, sigma, c, marginals, *_known(smoothing, mu), w, average)
+        return average
+
+    def dual_blocks(self) -> NativeDualBlocks:
+        return NativeDualBlocks(core.dual_blocks(self._problem))
+
+
+class NativeDualBlocks:
+    """Dual blocks held by the core."""
+
+    def __init__(self, blocks: Any) -> None:
+        self._blocks = blocks
+
+    @property
+    def ell(self) -> float:
+        return float(self._blocks.ell)
+
+    @property
+    def cached_outputs(self) -> int:
+        return int(self._blocks.cached_outputs)
+
+    def exact_pass(
+        self, order: IntArray, sigma: float, pairwise: bool, steps: int, w: FloatArray, average: DualAverage | None
+    ) -> float:
+        if average is None:
+            return float(self._blocks.exact_pass(order, sigma, pairwise, steps, w)[0])
+        sums = average.iterates
+        result, sums.mass, average.next_weight, average.ell_sum = self._blocks.averaged_pass(
+            order, sigma, pairwise, steps, w, sums.q, sums.mass, average.next_weight, average.ell_sum
+        )
+        sums.total = sums.mass
+        return float(result[0])
+
+    def cached_pass(self, order: IntArray, sigma: float, steps: int, skip_below: float, w: FloatArray) -> float:
+        return float(self._blocks.cached_pass(order, sigma, steps, skip_below, w)[0])
+
+
+def _known(smoothing: Smoothing, mu: float) -> NativeSmoothing:
+    known = native_smoothing(smoothing, mu)
+    assert known is not None, "the objective sends unknown smoothings to the composed kernel"
+    return known

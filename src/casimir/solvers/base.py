@@ -1,0 +1,53 @@
+"""What a solver is: frozen hyperparameters and a loop that reports to a monitor after every epoch."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from casimir.objective import DualPoint, Objective
+from casimir.scores import FloatArray
+
+
+class Monitor(Protocol):
+    """Where a solver reports its progress."""
+
+    @property
+    def tol(self) -> float:
+        """The relative gap at which the run ends."""
+        ...
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the epoch under way is the last of the budget, so that it has to be reported."""
+        ...
+
+    def skip(self) -> None:
+        """Counts an epoch that is not evaluated."""
+        ...
+
+    def epoch(
+        self,
+        w: FloatArray,
+        *,
+        objective: float | None = None,
+        smoothed: float | None = None,
+        dual: DualPoint | float | None = None,
+        mu: float | None = None,
+        kappa: float | None = None,
+    ) -> bool:
+        """Records the iterate w (not kept: it is copied if it is the best). Returns True when the run should end.
+
+        objective  F(w) if the solver knows it; without it the monitor makes a pass of its own
+        dual       a dual point, or the value of one
+        """
+        ...
+
+
+class Solver(Protocol):
+    """A frozen dataclass of hyperparameters."""
+
+    def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        """Minimises F from w0, which is left alone; returns when monitor.epoch says so."""
+        ...

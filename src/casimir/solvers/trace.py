@@ -1,0 +1,66 @@
+"""The record of a run: one row per epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from casimir.scores import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """epoch            number of epochs done
+    oracle_calls     inferences made so far, those of certificates included
+    seconds          wall-clock time so far, callbacks left out
+    objective        F(w) of this epoch's iterate
+    smoothed         F_mu(w) where the solver knows it, else None
+    dual             best lower bound of min F so far
+    gap              (best F so far - dual) / best F so far, certified
+    mu, kappa        smoothing and proximal parameters, or None
+    """
+
+    epoch: int
+    oracle_calls: int
+    seconds: float
+    objective: float
+    smoothed: float | None
+    dual: float
+    gap: float
+    mu: float | None
+    kappa: float | None
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Trace:
+    """The rows of a run, in order; trace["gap"] is one column as float64[rows], NaN where a value is missing."""
+
+    columns = tuple(f.name for f in fields(TraceRow))
+
+    def __init__(self, rows: list[TraceRow] | None = None) -> None:
+        self.rows: list[TraceRow] = [] if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[TraceRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.column(key) if isinstance(key, str) else self.rows[key]
+
+    def column(self, name: str) -> FloatArray:
+        if name not in self.columns:
+            raise KeyError(f"no column {name!r} in a trace; it has {', '.join(self.columns)}.")
+        return np.array([np.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64)
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        return [row.as_dict() for row in self.rows]
