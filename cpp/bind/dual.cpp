@@ -1,5 +1,6 @@
 #include "casimir/dual.hpp"
 
+#include "casimir/candidate_dual.hpp"
 #include "casimir/chain_dual.hpp"
 #include "problem.hpp"
 
@@ -20,6 +21,8 @@ DualHandle make_dual(nb::object problem) {
   if (const auto* chain = dynamic_cast<const casimir::LinearChain*>(handle.problem.get())) {
     if (!chain->data().y) throw std::invalid_argument("the dual solver needs labels.");
     dual.blocks = std::make_unique<casimir::ChainDual>(*chain);
+  } else if (const auto* candidates = dynamic_cast<const casimir::LinearCandidates*>(handle.problem.get())) {
+    dual.blocks = std::make_unique<casimir::CandidateDual>(*candidates);
   } else {
     throw std::invalid_argument("no native dual blocks for this problem.");
   }

@@ -6,15 +6,6 @@ namespace {
 
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
 
-template <class T>
-void check_offsets(const T* offsets, std::size_t count, std::int64_t total, bool allow_empty, const char* name) {
-  if (count < 1 || offsets[0] != 0 || offsets[count - 1] != total)
-    throw std::invalid_argument(std::string(name) + " must start at 0 and end at the number of items it divides.");
-  for (std::size_t i = 0; i + 1 < count; ++i)
-    if (offsets[i + 1] < offsets[i] || (!allow_empty && offsets[i + 1] == offsets[i]))
-      throw std::invalid_argument(std::string(name) + " must be increasing: an example has no items.");
-}
-
 ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t, nb::ndim<1>> indices,
                                 nb::object values, std::int64_t n_features, int n_labels, nb::object y, nb::object cost) {
   if (n_labels < 1) throw std::invalid_argument("a chain needs at least one label.");

@@ -10,4 +10,5 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_epochs(m);
   bind_dual(m);
   bind_linear_chain(m);
+  bind_linear_candidates(m);
 }

@@ -8,3 +8,13 @@ struct ProblemHandle {
   std::unique_ptr<casimir::Problem> problem;
   std::vector<nb::object> owners;
 };
+
+/// Throws unless offsets[count] divides `total` items among examples.
+inline void check_offsets(const std::int64_t* offsets, std::size_t count, std::int64_t total, bool allow_empty,
+                          const char* name) {
+  if (count < 1 || offsets[0] != 0 || offsets[count - 1] != total)
+    throw std::invalid_argument(std::string(name) + " must start at 0 and end at the number of items it divides.");
+  for (std::size_t i = 0; i + 1 < count; ++i)
+    if (offsets[i + 1] < offsets[i] || (!allow_empty && offsets[i + 1] == offsets[i]))
+      throw std::invalid_argument(std::string(name) + " must be increasing: an example has no items.");
+}

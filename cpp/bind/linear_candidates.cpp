@@ -1,0 +1,79 @@
+#include "casimir/linear_candidates.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "problem.hpp"
+
+namespace {
+
+using Ints = InArray<std::int64_t, nb::ndim<1>>;
+using Labels = InArray<std::int32_t, nb::ndim<1>>;
+using Vector = InArray<double, nb::ndim<1>>;
+
+void check_labels(const Labels& y, const Ints& offsets) {
+  if (y.size() + 1 != offsets.size())
+    throw std::invalid_argument("y has " + std::to_string(y.size()) + " entries for " +
+                                std::to_string(offsets.size() - 1) + " examples.");
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (y.data()[i] < 0 || y.data()[i] >= offsets.data()[i + 1] - offsets.data()[i])
+      throw std::invalid_argument("y[" + std::to_string(i) + "] is not a candidate of its example.");
+}
+
+template <class T>
+ProblemHandle make_linear_candidates(Ints offsets, InArray<T, nb::ndim<2>> features, std::optional<Labels> y,
+                                     std::optional<Vector> cost) {
+  const auto total = static_cast<std::int64_t>(features.shape(0));
+  const auto dim = static_cast<std::int64_t>(features.shape(1));
+  if (dim < 1) throw std::invalid_argument("features needs at least one column.");
+  check_offsets(offsets.data(), offsets.size(), total, false, "offsets");
+  casimir::LinearCandidatesData data{offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1,
+                                     casimir::DenseRows(features.data(), dim), nullptr, nullptr};
+  ProblemHandle handle;
+  handle.owners = {nb::cast(offsets), nb::cast(features)};
+  if (y) {
+    check_labels(*y, offsets);
+    data.y = y->data();
+    handle.owners.push_back(nb::cast(*y));
+  }
+  if (cost) {
+    if (static_cast<std::int64_t>(cost->size()) != total)
+      throw std::invalid_argument("cost has " + std::to_string(cost->size()) + " entries for " + std::to_string(total) +
+                                  " candidates.");
+    data.cost = cost->data();
+    handle.owners.push_back(nb::cast(*cost));
+  }
+  handle.problem = std::make_unique<casimir::LinearCandidates>(data);
+  return handle;
+}
+
+nb::object decode_candidates(const ProblemHandle& handle, Vector w, int threads) {
+  const auto* candidates = dynamic_cast<const casimir::LinearCandidates*>(handle.problem.get());
+  if (!candidates) throw std::invalid_argument("decode_candidates needs linear candidates.");
+  if (static_cast<std::int64_t>(w.size()) != candidates->dim()) throw std::invalid_argument("w has the wrong size.");
+  const auto n = static_cast<std::size_t>(candidates->size());
+  std::vector<std::int64_t> indices(n);
+  std::vector<double> values(n);
+  {
+    nb::gil_scoped_release release;
+    candidates->decode(w.data(), threads, indices.data(), values.data());
+  }
+  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(indices), {n}));
+}
+
+template <class T>
+void bind_storage(nb::module_& m) {
+  m.def("linear_candidates", &make_linear_candidates<T>, nb::arg("offsets").noconvert(),
+        nb::arg("features").noconvert(), nb::arg("y").noconvert().none(), nb::arg("cost").noconvert().none(),
+        "A Problem of candidate lists with dense features, float64 or float32 [N, d].");
+}
+
+}  // namespace
+
+void bind_linear_candidates(nb::module_& m) {
+  bind_storage<double>(m);
+  bind_storage<float>(m);
+  m.def("decode_candidates", &decode_candidates, nb::arg("problem"), nb::arg("w").noconvert(), nb::arg("threads"),
+        "(value f64[n], index i64[n]) of the best candidates without cost.");
+}

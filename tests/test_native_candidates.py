@@ -1,0 +1,172 @@
+"""The native problem of candidate lists equals the composed one, and its dual ascends to the optimum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from casimir._native import core
+from casimir.models.linear import LinearCandidateModel
+from casimir.scores import Scores
+from casimir.smoothing import L2, Entropy, Hard
+from casimir.structures.candidates import Candidates
+
+SMOOTHINGS = [("hard", Hard(), 1), ("l2", L2(3), 3), ("l2", L2(), 4096), ("entropy", Entropy(), 1)]
+
+
+def instance(seed: int = 0, n: int = 25, dim: int = 45, dtype: Any = np.float64) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 12, n)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    y = np.array([rng.integers(m) for m in sizes], dtype=np.int32)
+    cost = rng.uniform(0.1, 1.0, offsets[-1])
+    cost[offsets[:-1] + y] = 0.0
+    features = rng.normal(size=(offsets[-1], dim)).astype(dtype)
+    return {"offsets": offsets, "features": features, "y": y, "cost": cost}
+
+
+def composed(data: dict[str, Any], w: np.ndarray, smoothing: Any, mu: float) -> tuple[np.ndarray, np.ndarray, Any]:
+    """(value [n], gradient of their sum, the smoothed max) without the native problem."""
+    offsets, rows = data["offsets"], data["offsets"][:-1] + data["y"]
+    model = LinearCandidateModel(np.split(data["features"].astype(np.float64), offsets[1:-1]))
+    scores = model.scores(w)
+    smoothed = smoothing(Candidates(), Scores(scores.nodes + data["cost"], offsets), mu)
+    truth = np.zeros(offsets[-1])
+    truth[rows] = 1.0
+    gradient = model.adjoint(Scores(smoothed.marginals.nodes - truth, offsets))
+    return smoothed.value - scores.nodes[rows], gradient, smoothed
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("kind", "smoothing", "k"), SMOOTHINGS)
+@pytest.mark.parametrize("mu", [0.2, 3.0])
+def test_full_pass_equals_composed(dtype: Any, kind: str, smoothing: Any, k: int, mu: float) -> None:
+    data = instance(dtype=dtype)
+    problem = core.linear_candidates(**data)
+    w = np.random.default_rng(1).normal(size=45) * 0.3
+    parts, gradient = np.empty(problem.n_parts), np.empty(problem.dim)
+    value, max_value, cost, exact = problem.full_pass(w, kind, k, mu, 2, parts, gradient)
+    expected, expected_gradient, smoothed = composed(data, w, smoothing, mu)
+    np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(parts, smoothed.marginals.nodes, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(cost, np.add.reduceat(parts * data["cost"], data["offsets"][:-1]), atol=1e-13)
+    np.testing.assert_array_equal(exact.astype(bool), smoothed.exact)
+    if kind == "entropy":
+        assert np.isnan(max_value).all()
+    else:
+        np.testing.assert_allclose(max_value - value, smoothed.max_value - smoothed.value, atol=1e-12)
+
+
+def test_full_pass_gives_the_same_bits_on_any_number_of_threads() -> None:
+    problem = core.linear_candidates(**instance(n=40, dim=101))
+    w = np.random.default_rng(1).normal(size=101)
+    results = []
+    for threads in (1, 2, 3, 7):
+        gradient = np.empty(problem.dim)
+        results.append((problem.full_pass(w, "entropy", 1, 1.0, threads, None, gradient)[0], gradient))
+    for value, gradient in results[1:]:
+        np.testing.assert_array_equal(value, results[0][0])
+        np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_svrg_and_sgd_epochs_follow_dense_steps() -> None:
+    data, lam, gamma, mu = instance(n=15, dim=9), 0.1, 0.05, 0.7
+    problem, n = core.linear_candidates(**data), 15
+    rng = np.random.default_rng(3)
+    order = rng.integers(n, size=40)
+    w0 = rng.normal(size=9)
+
+    def gradient_of(i: int, w: np.ndarray) -> np.ndarray:
+        rows = slice(data["offsets"][i], data["offsets"][i + 1])
+        one = {"offsets": np.array([0, rows.stop - rows.start]), "y": data["y"][i : i + 1]}
+        return composed(one | {key: data[key][rows] for key in ("features", "cost")}, w, L2(2), mu)[1]
+
+    w, average = w0.copy(), np.empty(9)
+    snapshot, full = np.empty(problem.n_parts), np.empty(9)
+    problem.full_pass(w0, "l2", 2, mu, 1, snapshot, full)
+    problem.svrg_epoch(order, gamma, lam, -full / n / lam, snapshot, "l2", 2, mu, w, average)
+    dense, total = w0.copy(), np.zeros(9)
+    for i in order.tolist():
+        dense = dense - gamma * (gradient_of(i, dense) - gradient_of(i, w0) + full / n + lam * dense)
+        total += dense
+    np.testing.assert_allclose(w, dense, atol=1e-10)
+    np.testing.assert_allclose(average, total / len(order), atol=1e-10)
+
+    w, dense = w0.copy(), w0.copy()
+    steps = gamma / np.sqrt(np.arange(1.0, 41.0))
+    problem.sgd_epoch(order, steps, None, lam, "l2", 2, mu, w, None, 0.0)
+    for step, i in zip(steps.tolist(), order.tolist(), strict=True):
+        dense = (1.0 - step * lam) * dense - step * gradient_of(i, dense)
+    np.testing.assert_allclose(w, dense, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("pairwise", [False, True])
+def test_dual_ascends_and_its_gap_is_the_duality_gap(dtype: Any, pairwise: bool) -> None:
+    data, lam = instance(n=30, dim=8, dtype=dtype), 0.05
+    problem, n = core.linear_candidates(**data), 30
+    dual, w = core.dual_blocks(problem), np.zeros(8)
+    rng = np.random.default_rng(0)
+    values = [0.0]
+    for _ in range(200):
+        _, calls, visits = dual.exact_pass(rng.permutation(n), lam, pairwise, 2, w)
+        assert (calls, visits) == (n, n)
+        values.append(dual.ell - 0.5 * lam * (w @ w))
+        if pairwise:
+            dual.cached_pass(rng.permutation(n), lam, 2, 0.5, w)
+            values.append(dual.ell - 0.5 * lam * (w @ w))
+    assert np.all(np.diff(values) >= -1e-12)
+    primal = np.mean(problem.full_pass(w, "hard", 1, 0.0, 1, None, None)[0]) + 0.5 * lam * (w @ w)
+    assert -1e-12 <= primal - values[-1] <= (1e-4 if pairwise else 1e-2) * primal
+    assert n <= dual.active_outputs <= dual.cached_outputs <= problem.n_parts
+
+
+def test_decode_gives_the_lowest_best_candidate_without_cost() -> None:
+    data = instance()
+    data["features"][1] = data["features"][0]
+    problem = core.linear_candidates(**data)
+    w = np.random.default_rng(5).normal(size=45)
+    value, index = core.decode_candidates(problem, w, 2)
+    best = Candidates().max(Scores(data["features"] @ w, data["offsets"]))
+    np.testing.assert_allclose(value, best.value, atol=1e-12)
+    np.testing.assert_array_equal(index, np.concatenate(best.outputs))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"offsets": np.array([0, 3, 3, 5])}, "an example has no items"),
+        ({"offsets": np.array([0, 3])}, "end at the number of items"),
+        ({"y": np.array([0, 9], dtype=np.int32)}, r"y\[1\] is not a candidate"),
+        ({"y": np.array([0], dtype=np.int32)}, "1 entries for 2 examples"),
+        ({"cost": np.zeros(4)}, "4 entries for 5 candidates"),
+        ({"features": np.zeros((5, 0))}, "at least one column"),
+    ],
+)
+def test_wrong_shapes_are_refused(change: dict[str, Any], message: str) -> None:
+    data = {
+        "offsets": np.array([0, 3, 5]),
+        "features": np.zeros((5, 2)),
+        "y": np.array([0, 1], dtype=np.int32),
+        "cost": np.zeros(5),
+    }
+    with pytest.raises(ValueError, match=message):
+        core.linear_candidates(**(data | change))
+
+
+def test_arrays_of_another_type_are_never_converted() -> None:
+    data = instance()
+    for name, dtype in (("offsets", np.int32), ("features", np.float16), ("y", np.int64), ("cost", np.float32)):
+        with pytest.raises(TypeError):
+            core.linear_candidates(**(data | {name: data[name].astype(dtype)}))
+
+
+def test_a_loss_without_labels_is_refused() -> None:
+    problem = core.linear_candidates(**(instance() | {"y": None}))
+    with pytest.raises(ValueError, match="needs labels"):
+        problem.full_pass(np.zeros(45), "hard", 1, 0.0, 2, None, None)
+    with pytest.raises(ValueError, match="labels"):
+        core.dual_blocks(problem)
