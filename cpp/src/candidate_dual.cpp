@@ -143,7 +143,7 @@ PassResult CandidateDual::exact_pass(const std::int64_t* order, std::int64_t cou
     const std::int64_t i = order[visit], m = candidates_.count(i);
     Block& block = blocks_[static_cast<std::size_t>(i)];
     all_scores_.resize(static_cast<std::size_t>(m));
-    for (std::int64_t j = 0; j < m; ++j) all_scores_[static_cast<std::size_t>(j)] = candidates_.score(i, j, view, true);
+    candidates_.score(i, 0, m, view, true, all_scores_.data());
     const std::size_t target = remember(i, best_candidate(all_scores_.data(), m));
     scores_.clear();
     for (const std::int32_t j : block.candidate) scores_.push_back(all_scores_[static_cast<std::size_t>(j)]);
@@ -178,8 +178,9 @@ PassResult CandidateDual::cached_pass(const std::int64_t* order, std::int64_t co
   }
   for (const std::int64_t i : chosen_) {
     Block& block = blocks_[static_cast<std::size_t>(i)];
-    scores_.clear();
-    for (const std::int32_t j : block.candidate) scores_.push_back(candidates_.score(i, j, view, true));
+    scores_.resize(block.candidate.size());
+    for (std::size_t k = 0; k < scores_.size(); ++k)
+      candidates_.score(i, block.candidate[k], 1, view, true, &scores_[k]);
     update_gap(block);
     pairwise_steps(i, sigma, steps, target_w);
   }

@@ -15,13 +15,20 @@ std::int64_t best_candidate(const double* scores, std::int64_t count) {
   return std::max_element(scores, scores + count) - scores;
 }
 
+void LinearCandidates::score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w,
+                             bool with_cost, double* out) const {
+  data_.features.dots(data_.offsets[i] + first, count, w, out);
+  if (with_cost && data_.cost)
+    for (std::int64_t j = 0; j < count; ++j) out[j] += cost_of(i, first + j);
+}
+
 Answer LinearCandidates::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                                 double* parts) const {
   if (!data_.y) throw std::invalid_argument("the loss of candidates needs labels: give y.");
   auto& work = static_cast<CandidatesWorkspace&>(workspace);
   const std::int64_t m = count(i);
   work.scores.resize(static_cast<std::size_t>(m));
-  for (std::int64_t j = 0; j < m; ++j) work.scores[static_cast<std::size_t>(j)] = score(i, j, w, true);
+  score(i, 0, m, w, true, work.scores.data());
   const std::int64_t best = best_candidate(work.scores.data(), m);
   const double top = work.scores[static_cast<std::size_t>(best)];
   const double truth_score = work.scores[static_cast<std::size_t>(truth(i))] - cost_of(i, truth(i));
@@ -133,7 +140,7 @@ void LinearCandidates::decode(const double* w, int threads, std::int64_t* indice
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t m = count(i);
       scores.resize(static_cast<std::size_t>(m));
-      for (std::int64_t j = 0; j < m; ++j) scores[static_cast<std::size_t>(j)] = score(i, j, view, false);
+      score(i, 0, m, view, false, scores.data());
       indices[i] = best_candidate(scores.data(), m);
       values[i] = scores[static_cast<std::size_t>(indices[i])];
     }

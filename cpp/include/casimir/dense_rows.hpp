@@ -13,8 +13,8 @@ class DenseRows {
   DenseRows(const float* rows, std::int64_t dim) : f32_(rows), dim_(dim) {}
 
   std::int64_t dim() const { return dim_; }
-  /// <x_row, a c + s v>
-  double dot(std::int64_t row, const WeightView& w) const;
+  /// out[r] = <x_{first + r}, a c + s v>, r < count. Equal rows get equal bits.
+  void dots(std::int64_t first, std::int64_t count, const WeightView& w, double* out) const;
   /// <x_a, x_b>
   double inner(std::int64_t a, std::int64_t b) const;
   /// |x_a - x_b|^2

@@ -44,10 +44,9 @@ class LinearCandidates final : public Problem {
   /// Best candidate of every example without cost, ties to the lowest: indices[size], values[size].
   void decode(const double* w, int threads, std::int64_t* indices, double* values) const;
 
-  /// Score of candidate j of example i; with_cost adds its cost.
-  double score(std::int64_t i, std::int64_t j, const WeightView& w, bool with_cost) const {
-    return data_.features.dot(data_.offsets[i] + j, w) + (with_cost ? cost_of(i, j) : 0.0);
-  }
+  /// Scores of candidates [first, first + count) of example i; with_cost adds their cost.
+  void score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, bool with_cost,
+             double* out) const;
 
   const LinearCandidatesData& data() const { return data_; }
   std::int64_t count(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
