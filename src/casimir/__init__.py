@@ -7,7 +7,22 @@ from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsMo
 from casimir.objective import Objective
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard, project_simplex
-from casimir.solvers import BCFW, Casimir, Result, Trace, TraceRow, minimize
+from casimir.solvers import (
+    BCFW,
+    LBFGS,
+    SGD,
+    SVRG,
+    Casimir,
+    Constant,
+    Inverse,
+    InverseRoot,
+    Pegasos,
+    Result,
+    StepDecay,
+    Trace,
+    TraceRow,
+    minimize,
+)
 from casimir.structures import Candidates, Chain, Enumerated
 
 __version__ = "0.1.0"
@@ -15,22 +30,30 @@ __version__ = "0.1.0"
 __all__ = [
     "BCFW",
     "L2",
+    "LBFGS",
+    "SGD",
+    "SVRG",
     "Candidates",
     "Casimir",
     "Chain",
+    "Constant",
     "Entropy",
     "Enumerated",
     "Hamming",
     "Hard",
     "Intractable",
+    "Inverse",
+    "InverseRoot",
     "IoU",
     "LinearCandidateModel",
     "LinearChainModel",
     "LinearPartsModel",
     "Objective",
     "PackedSequences",
+    "Pegasos",
     "Result",
     "Scores",
+    "StepDecay",
     "Trace",
     "TraceRow",
     "minimize",
