@@ -10,7 +10,7 @@ from casimir.solvers.base import Solver
 
 
 def choose(solver: str | Solver, objective: Objective) -> Solver:
-    """The solver of that name; "auto" is the one that certifies this objective fastest. An object is returned as it is."""
+    """The solver of that name; "auto" is the one that certifies this objective fastest; an object is itself."""
     if not isinstance(solver, str):
         if not callable(getattr(solver, "run", None)):
             raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW(), or one of {_names()}.")
