@@ -1,39 +1,79 @@
 """Structured prediction with smoothed inference, fast solvers and certified duality gaps."""
 
+from typing import TYPE_CHECKING, Any
+
 from casimir.costs import Hamming, IoU
 from casimir.errors import Intractable
 from casimir.features import PackedSequences, pack
+from casimir.loading import load
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel
 from casimir.objective import Objective
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard, project_simplex
-from casimir.solvers import BCFW, Casimir, Result, Trace, TraceRow, minimize
+from casimir.solvers import (
+    BCFW,
+    LBFGS,
+    SGD,
+    SVRG,
+    Casimir,
+    Constant,
+    Inverse,
+    InverseRoot,
+    Pegasos,
+    Result,
+    StepDecay,
+    Trace,
+    TraceRow,
+    minimize,
+)
 from casimir.structures import Candidates, Chain, Enumerated
+
+if TYPE_CHECKING:
+    from casimir.estimators import SequenceTagger
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BCFW",
     "L2",
+    "LBFGS",
+    "SGD",
+    "SVRG",
     "Candidates",
     "Casimir",
     "Chain",
+    "Constant",
     "Entropy",
     "Enumerated",
     "Hamming",
     "Hard",
     "Intractable",
+    "Inverse",
+    "InverseRoot",
     "IoU",
     "LinearCandidateModel",
     "LinearChainModel",
     "LinearPartsModel",
     "Objective",
     "PackedSequences",
+    "Pegasos",
     "Result",
     "Scores",
+    "SequenceTagger",
+    "StepDecay",
     "Trace",
     "TraceRow",
+    "load",
     "minimize",
     "pack",
     "project_simplex",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimator is imported when it is first asked for: scikit-learn takes a second to load."""
+    if name == "SequenceTagger":
+        from casimir.estimators import SequenceTagger
+
+        return SequenceTagger
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -137,7 +137,13 @@ class Objective:
         return value
 
     def evaluate(
-        self, w: FloatArray, smoothing: Smoothing | None = None, mu: float = 0.0, *, gradient: bool = True, keep: bool = False
+        self,
+        w: FloatArray,
+        smoothing: Smoothing | None = None,
+        mu: float = 0.0,
+        *,
+        gradient: bool = True,
+        keep: bool = False,
     ) -> Evaluation:
         """One full pass: n oracle calls."""
         smoothing, mu = self.resolve(smoothing if smoothing is not None else Hard(), mu)
@@ -157,7 +163,9 @@ class Objective:
     def dual_blocks(self) -> DualBlocks:
         """Dual variables over cached outputs, for block-coordinate solvers."""
         if self.is_smooth:
-            raise TypeError("Block-coordinate Frank-Wolfe needs loss='hinge'; a CRF's dual has no finite outputs. Use LBFGS().")
+            raise TypeError(
+                "Block-coordinate Frank-Wolfe needs loss='hinge'; a CRF's dual has no finite outputs. Use LBFGS()."
+            )
         return self.kernel(Hard()).dual_blocks()
 
     def trivial_dual(self) -> DualPoint:
@@ -169,6 +177,36 @@ class Objective:
             return float(result.cost.mean())
         assert result.gradient is not None
         return float(result.value.mean()) - float(w @ result.gradient)  # entropy = f_i - <w, A_i^T u_i>
+
+
+@dataclass(frozen=True, eq=False)
+class Proximal:
+    """F(w) + (kappa/2) |w - z|^2, the subproblem of an outer step around the centre z. kappa = 0 is F itself."""
+
+    objective: Objective
+    kappa: float
+    center: FloatArray
+
+    @property
+    def sigma(self) -> float:
+        """Its strong convexity, lam + kappa."""
+        return self.objective.lam + self.kappa
+
+    def smoothed(self, w: FloatArray, evaluation: Evaluation) -> float:
+        """F_mu(w) + (kappa/2) |w - z|^2, given F's evaluation at w."""
+        moved = w - self.center
+        return evaluation.smoothed + 0.5 * self.kappa * float(moved @ moved)
+
+    def gradient(self, w: FloatArray, evaluation: Evaluation) -> FloatArray:
+        assert evaluation.gradient is not None
+        return evaluation.gradient + self.kappa * (w - self.center)
+
+    def fixed_point(self, evaluation: Evaluation) -> FloatArray:
+        """c such that the gradient of the affine part, g + lam w + kappa (w - z), is sigma (w - c); -g when sigma = 0."""
+        assert evaluation.dual is not None
+        if self.sigma == 0.0:
+            return -evaluation.dual.g
+        return np.asarray((self.kappa * self.center - evaluation.dual.g) / self.sigma, dtype=np.float64)
 
 
 def relative_gap(objective: float, dual: float) -> float:

@@ -91,7 +91,7 @@ class L2:
     """
 
     k: int | None = None
-    cap: int = 4096
+    cap: int = 256
 
     def __post_init__(self) -> None:
         positive_int(self.cap, "cap")

@@ -78,9 +78,7 @@ class NativeKernel:
     def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
         out = aligned_zeros(self._problem.dim) if gradient else None
         parts = np.empty(self._problem.n_parts) if keep else None
-        value, max_value, cost, exact = self._problem.full_pass(
-            w, *_known(smoothing, mu), self._threads, parts, out
-        )
+        value, max_value, cost, exact = self._problem.full_pass(w, *_known(smoothing, mu), self._threads, parts, out)
         if out is not None:
             out /= max(self._problem.size, 1)
         seen = None if isinstance(smoothing, Entropy) else max_value

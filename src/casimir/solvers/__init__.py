@@ -2,7 +2,26 @@
 
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
+from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.run import Result, minimize
+from casimir.solvers.schedules import Constant, Inverse, InverseRoot, Pegasos, StepDecay
+from casimir.solvers.sgd import SGD
+from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import Trace, TraceRow
 
-__all__ = ["BCFW", "Casimir", "Result", "Trace", "TraceRow", "minimize"]
+__all__ = [
+    "BCFW",
+    "LBFGS",
+    "SGD",
+    "SVRG",
+    "Casimir",
+    "Constant",
+    "Inverse",
+    "InverseRoot",
+    "Pegasos",
+    "Result",
+    "StepDecay",
+    "Trace",
+    "TraceRow",
+    "minimize",
+]

@@ -76,6 +76,8 @@ class BCFW:
 
 def check_dual_start(objective: Objective, w0: FloatArray, name: str) -> None:
     if objective.lam <= 0.0:
-        raise ValueError(f"{name} works on the dual, which needs lam > 0; lam is {objective.lam}. Use SGD or Casimir(SVRG).")
+        raise ValueError(
+            f"{name} works on the dual, which needs lam > 0; lam is {objective.lam}. Use SGD or Casimir(SVRG)."
+        )
     if np.any(w0 != 0.0):
         raise ValueError(f"{name} starts at w = 0, where its dual variables are known; leave w0 out.")

@@ -22,7 +22,8 @@ class Result:
     objective  F(w)
     dual       a lower bound of min F
     gap        (objective - dual) / objective: w is certified to be this close to the optimum
-    status     "converged" (gap <= tol), "epochs" (budget used up), "callback" or "interrupted"
+    status     "converged" (gap <= tol), "epochs" (budget used up), "callback", "interrupted" or "stalled" (the solver
+               could not improve any more)
     trace      a TraceRow per evaluated epoch
     """
 
@@ -80,7 +81,7 @@ class Recorder:
         self._best = np.inf
         self._dual = 0.0  # every loss here is at least 0
         self._epoch = 0
-        self.status = "epochs"
+        self.status = "stalled"
         self.trace = Trace()
 
     @property
@@ -147,4 +148,7 @@ class Recorder:
         if row.gap <= self._tol:
             self.status = "converged"
             return True
-        return row.epoch >= self._epochs
+        if row.epoch >= self._epochs:
+            self.status = "epochs"
+            return True
+        return False

@@ -1,0 +1,129 @@
+"""Predictions of a linear chain with given weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir.estimators.labels import Label, label_sequences, labels_of
+from casimir.features import PackedSequences, pack
+from casimir.models.linear import LinearChainModel, stride_of
+from casimir.scores import FloatArray
+from casimir.structures.chain import Chain
+from casimir.vocabulary import Vocabulary
+
+_CHUNK = 2048  # sentences scored at a time where every part's score or marginal is kept
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPredictor:
+    """argmax_y score(x, y; w), its runners-up and its marginals.
+
+    w            float64[(n_features + L + 2) * stride], as `LinearChainModel` reads it
+    classes      the L labels
+    n_features   of the packed sequences it reads
+    vocabulary   of the features; None: hashed
+    """
+
+    w: FloatArray
+    classes: tuple[Label, ...]
+    n_features: int
+    vocabulary: Vocabulary | None
+    threads: int | None = None
+
+    @property
+    def rows(self) -> FloatArray:
+        """float64[n_features + L + 2, L], a view of w: unary rows, transitions (from; to), start, stop."""
+        n_labels = len(self.classes)
+        return self.w.reshape(-1, stride_of(n_labels))[:, :n_labels]
+
+    @property
+    def unary(self) -> FloatArray:
+        """float64[n_features, L]"""
+        return self.rows[: self.n_features]
+
+    @property
+    def transitions(self) -> FloatArray:
+        """float64[L, L] (from, to)"""
+        return self.rows[self.n_features : -2]
+
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """float64[L] each: scores of the first and of the last label"""
+        return self.rows[-2], self.rows[-1]
+
+    @classmethod
+    def of_rows(cls, rows: FloatArray, classes: tuple[Label, ...], vocabulary: Vocabulary | None) -> ChainPredictor:
+        """The predictor whose `rows` are these."""
+        n_labels = len(classes)
+        w = aligned_zeros(len(rows) * stride_of(n_labels))
+        w.reshape(len(rows), -1)[:, :n_labels] = rows
+        return cls(w, classes, len(rows) - n_labels - 2, vocabulary)
+
+    def pack(self, X: Any) -> PackedSequences:
+        """X in the features of this model; features that it has never seen count for nothing."""
+        if self.vocabulary is not None:
+            packed = pack(X, n_features=None, vocabulary=self.vocabulary)
+        else:
+            packed = pack(X, n_features=self.n_features)
+        if not len(packed):
+            raise ValueError("X has no sequences; it needs at least one.")
+        return packed
+
+    def predict(self, X: Any) -> list[list[Label]]:
+        """The best labels of every sentence."""
+        packed = self.pack(X)
+        problem = core.linear_chain(
+            packed.offsets, packed.indptr, packed.indices, packed.values, self.n_features, len(self.classes), None, None
+        )
+        _, numbers = core.decode(problem, self.w, self.threads or n_threads())
+        return list(labels_of(numbers, self.classes, packed.offsets))
+
+    def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
+        """The k best (labels, score) of every sentence, best first; fewer where fewer exist."""
+        result: list[list[tuple[list[Label], float]]] = []
+        for chain, scores in self._scored(X):
+            top = chain.topk(scores, k)
+            for values, outputs in zip(top.value, top.outputs, strict=True):
+                named = ([self.classes[j] for j in output] for output in outputs.tolist())
+                result.append(list(zip(named, values.tolist(), strict=False)))
+        return result
+
+    def predict_marginals(self, X: Any) -> list[FloatArray]:
+        """A float64[p_i, L] per sentence: p(y_v = classes[j]) under p(y) ~ exp(score(x, y; w))."""
+        result: list[FloatArray] = []
+        for chain, scores in self._scored(X):
+            marginals = chain.expect(scores, 1.0).marginals
+            result.extend(marginals.unary(i).copy() for i in range(len(marginals)))
+        return result
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of tokens whose label is right."""
+        packed = self.pack(X)
+        true = label_sequences(y, packed.lengths)
+        self._warn_of_unknown(true)
+        pairs = [a == b for t, p in zip(true, self.predict(packed), strict=True) for a, b in zip(t, p, strict=True)]
+        return float(np.mean(pairs))
+
+    def _scored(self, X: Any) -> Iterator[tuple[Chain, Any]]:
+        packed = self.pack(X)
+        chain = Chain(len(self.classes))
+        for start in range(0, len(packed), _CHUNK):
+            yield chain, LinearChainModel(packed[start : start + _CHUNK], len(self.classes)).scores(self.w)
+
+    def _warn_of_unknown(self, true: list[list[Label]]) -> None:
+        known = set(self.classes)
+        unknown = [label for labels in true for label in labels if label not in known]
+        if unknown:
+            warnings.warn(
+                f"The label {unknown[0]!r} was not seen in fit; its {len(unknown)} tokens (with those of other such "
+                "labels) count as wrong.",
+                stacklevel=3,
+            )

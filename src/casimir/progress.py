@@ -1,0 +1,63 @@
+"""A line on stderr that tells how far training has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from casimir.solvers import TraceRow
+
+Metric = Callable[[Any], float]
+
+
+class Progress:
+    """A callback of `SequenceTagger.fit`: one live line on a terminal, else a line per evaluation. Use it in a `with`.
+
+    tol       the gap at which training ends
+    metrics   name -> function of the current predictor, such as {"dev F1": ...}
+    console   where to write; None is stderr
+
+    `last` holds the metrics of the last evaluation.
+    """
+
+    def __init__(self, tol: float, metrics: Mapping[str, Metric] | None = None, console: Console | None = None) -> None:
+        self._tol = tol
+        self._metrics = dict(metrics or {})
+        self._console = console if console is not None else Console(stderr=True)
+        self._bar: Bar | None = None
+        self.last: dict[str, float] = {}
+
+    def __enter__(self) -> Progress:
+        if self._console.is_terminal:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            self._bar = Bar(*columns, console=self._console, refresh_per_second=8)
+            self._bar.add_task("training")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def __call__(self, row: TraceRow, predictor: Any) -> None:
+        self.last = {name: metric(predictor) for name, metric in self._metrics.items()}
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=self._line(row, styled=True))
+        else:
+            self._console.print(self._line(row, styled=False), highlight=False, markup=False, soft_wrap=True)
+
+    def _line(self, row: TraceRow, *, styled: bool) -> str:
+        gap = f"{row.gap:.1e}"
+        if styled:
+            gap = f"[bold]{gap}[/] [dim](goal {self._tol:.0e})[/]"
+        parts = [f"epoch {row.epoch:3d}", f"objective {row.objective:.5f}", f"certified gap {gap}"]
+        parts += [f"{name} {value:.4f}" for name, value in self.last.items()]
+        return "  ".join(parts) if styled else "  ".join([*parts, f"{row.seconds:.1f} s"])

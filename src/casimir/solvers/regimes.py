@@ -1,0 +1,73 @@
+"""The parameter sequences of Casimir's outer loop (tab:catalyst_corollaries_summary)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True)
+class Regime:
+    """kappa_k, mu_k and delta_k for k = 1, 2, ..., and alpha_0.
+
+    lam > 0, constant:    kappa, mu, sqrt(q) / (2 - sqrt(q)), alpha_0 = sqrt(q), with q = lam / (lam + kappa)
+    lam > 0, decreasing:  kappa, mu (1 - sqrt(q)/2)^(k/2), and the same delta, alpha_0
+    lam = 0, constant:    kappa, mu, 1 / (k+1)^2, alpha_0 = (sqrt(5) - 1) / 2
+    lam = 0, decreasing:  kappa k, mu / k, 1 / (k+1)^2, alpha_0 = (sqrt(5) - 1) / 2
+    """
+
+    lam: float
+    kappa0: float
+    mu0: float
+    decreasing: bool
+
+    @property
+    def q(self) -> float:
+        return self.lam / (self.lam + self.kappa0)
+
+    @property
+    def alpha0(self) -> float:
+        return math.sqrt(self.q) if self.lam > 0.0 else _GOLDEN
+
+    def kappa(self, k: int) -> float:
+        return self.kappa0 * k if self.decreasing and self.lam == 0.0 else self.kappa0
+
+    def mu(self, k: int) -> float:
+        if not self.decreasing:
+            return self.mu0
+        if self.lam > 0.0:
+            return float(self.mu0 * (1.0 - math.sqrt(self.q) / 2.0) ** (k / 2.0))
+        return self.mu0 / k
+
+    def delta(self, k: int) -> float:
+        if self.lam > 0.0:
+            return math.sqrt(self.q) / (2.0 - math.sqrt(self.q))
+        return 1.0 / (k + 1.0) ** 2
+
+    def next_alpha(self, alpha: float, k: int) -> float:
+        """The root in (0, 1) of alpha_k^2 (kappa_{k+1} + lam) = (1 - alpha_k) alpha_{k-1}^2 (kappa_k + lam) + alpha_k lam."""
+        a = self.kappa(k + 1) + self.lam
+        c = alpha**2 * (self.kappa(k) + self.lam)
+        b = c - self.lam
+        return (-b + math.sqrt(b * b + 4.0 * a * c)) / (2.0 * a)
+
+    def beta(self, alpha: float, next_alpha: float, k: int) -> float:
+        """beta_k = alpha_{k-1} (1 - alpha_{k-1}) (kappa_k + lam) / (alpha_{k-1}^2 (kappa_k + lam) + alpha_k (kappa_{k+1} + lam))."""
+        scale = self.kappa(k) + self.lam
+        return alpha * (1.0 - alpha) * scale / (alpha**2 * scale + next_alpha * (self.kappa(k + 1) + self.lam))
+
+
+def default_kappa(lipschitz: float, lam: float, n: int, decreasing: bool) -> float:
+    """The kappa that minimises the total complexity with SVRG, given L = A_omega / mu.
+
+    lam > 0, constant smoothing: L / n - lam if L / n > 4 lam, else lam (prop:c:total_compl_svrg_sc)
+    lam > 0, decreasing:         lam (Sec. 6.3)
+    lam = 0:                     L / (n + 1) (prop:c:total_compl_svrg_smooth)
+    """
+    if lam == 0.0:
+        return lipschitz / (n + 1.0)
+    if decreasing:
+        return lam
+    return lipschitz / n - lam if lipschitz / n > 4.0 * lam else lam

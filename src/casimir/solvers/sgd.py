@@ -1,0 +1,62 @@
+"""The stochastic subgradient method, with averaging."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir.kernels.base import Averaged
+from casimir.objective import Objective
+from casimir.scores import FloatArray, IntArray
+from casimir.smoothing import Hard, Smoothing
+from casimir.solvers.base import Monitor
+from casimir.solvers.schedules import Pegasos, Schedule
+
+
+@dataclass(frozen=True)
+class SGD:
+    """w <- w - gamma_t (lam w + A_i^T u_i), i drawn by a new permutation every epoch.
+
+    schedule   gamma_t: Pegasos() = 1 / (lam t), Constant, StepDecay, InverseRoot or Inverse
+    averaging  "weighted": report sum_t t w_t / sum_t t; "uniform": the plain mean; "none": the last iterate
+    smoothing  Hard() for subgradients of the hinge loss; a smoothing (with mu) for its gradients
+    """
+
+    schedule: Schedule = Pegasos()
+    averaging: str = "weighted"
+    smoothing: Smoothing = Hard()
+    mu: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.averaging not in ("weighted", "uniform", "none"):
+            raise ValueError(f"averaging={self.averaging!r}; it must be 'weighted', 'uniform' or 'none'.")
+
+    def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        smoothing, mu = objective.resolve(self.smoothing, self.mu)
+        n, kernel = objective.n_examples, objective.kernel(smoothing)
+        w = aligned_zeros(objective.n_params)
+        w[:] = w0
+        averaged = None if self.averaging == "none" else Averaged(aligned_zeros(objective.n_params))
+        dual = objective.trivial_dual()
+        first = 1
+        while True:
+            t = np.arange(first, first + n)
+            first += n
+            gamma = self.schedule.steps(t, objective.lam)
+            kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, smoothing, mu, w, averaged, self._weights(t))
+            objective.oracle_calls += n
+            point = w if averaged is None else averaged.mean(w)
+            evaluation = objective.evaluate(point)
+            assert evaluation.dual is not None
+            if objective.lam > 0.0:
+                dual = dual.towards(evaluation.dual, objective.lam)
+            if monitor.epoch(point, objective=evaluation.objective, dual=dual):
+                return
+
+    def _weights(self, t: IntArray) -> FloatArray | None:
+        """a_t, the weight of iterate t in the average."""
+        if self.averaging == "none":
+            return None
+        return t.astype(np.float64) if self.averaging == "weighted" else np.ones(len(t))
