@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from casimir._native import core
+from casimir.kernels import ComposedKernel, NativeKernel
+from casimir.kernels.base import Averaged, DualAverage
 from casimir.models.linear import LinearCandidateModel
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard
@@ -122,6 +124,37 @@ def test_dual_ascends_and_its_gap_is_the_duality_gap(dtype: Any, pairwise: bool)
     primal = np.mean(problem.full_pass(w, "hard", 1, 0.0, 1, None, None)[0]) + 0.5 * lam * (w @ w)
     assert -1e-12 <= primal - values[-1] <= (1e-4 if pairwise else 1e-2) * primal
     assert n <= dual.active_outputs <= dual.cached_outputs <= problem.n_parts
+
+
+@pytest.mark.parametrize("pairwise", [False, True])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_dual_follows_the_composed_path(pairwise: bool, averaged: bool) -> None:
+    data, lam, n = instance(n=12, dim=7), 0.05, 12
+    data["features"][4] = data["features"][5]  # a tie
+    costs = Scores(data["cost"], data["offsets"])
+
+    class Given:
+        def parts(self, structure: Any, s: Any, y: Any) -> Scores:
+            return costs
+
+    model = LinearCandidateModel(np.split(data["features"], data["offsets"][1:-1]))
+    composed_kernel = ComposedKernel(model, Candidates(), Given(), list(data["y"].astype(np.int64)[:, None]))
+    native_kernel = NativeKernel(core.linear_candidates(**data), 1)
+    runs = []
+    for kernel in (composed_kernel, native_kernel):
+        blocks, w, rng = kernel.dual_blocks(), np.zeros(7), np.random.default_rng(4)
+        average = DualAverage(Averaged(np.zeros(7))) if averaged else None
+        trace = []
+        for _ in range(12):
+            gap = blocks.exact_pass(rng.permutation(n), lam, pairwise, 3, w, average)
+            trace.append([gap, blocks.ell, blocks.cached_outputs, *w])
+            if pairwise and not averaged:
+                gap = blocks.cached_pass(rng.permutation(n), lam, 2, 0.5, w)
+                trace.append([gap, blocks.ell, blocks.cached_outputs, *w])
+        if average is not None:
+            trace.append([average.ell_sum, average.next_weight, 0.0, *(average.iterates.mass * w - average.iterates.q)])
+        runs.append(np.array(trace))
+    np.testing.assert_allclose(runs[1], runs[0], rtol=1e-10, atol=1e-10)
 
 
 def test_decode_gives_the_lowest_best_candidate_without_cost() -> None:

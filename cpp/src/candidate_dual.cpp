@@ -102,12 +102,8 @@ void CandidateDual::frank_wolfe_step(std::int64_t i, std::size_t target, double 
 /// gain. The cached scores follow the step unless it is the last.
 bool CandidateDual::pairwise_step(std::int64_t i, double sigma, bool last) {
   Block& block = blocks_[static_cast<std::size_t>(i)];
-  const auto best = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin());
-  std::size_t worst = best;
-  for (std::size_t k = 0; k < scores_.size(); ++k)
-    if (block.weight[k] > 0.0 && scores_[k] < scores_[worst]) worst = k;
-  const double gain = scores_[best] - scores_[worst];
-  if (!(gain > 0.0)) return false;
+  const auto [best, worst, gain] = pairwise_move(scores_, block.weight);
+  if (gain == 0.0) return false;
 
   const double norm = candidates_.data().features.squared_distance(row(i, best), row(i, worst));
   const double scale = inverse_n_ / sigma;

@@ -149,12 +149,8 @@ double ChainDual::block_gap(const Block& block) const {
 bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
   Block& block = blocks_[static_cast<std::size_t>(i)];
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
-  const auto best = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin());
-  std::size_t worst = best;
-  for (std::size_t k = 0; k < scores_.size(); ++k)
-    if (block.weight[k] > 0.0 && scores_[k] < scores_[worst]) worst = k;
-  const double gain = scores_[best] - scores_[worst];
-  if (!(gain > 0.0)) return false;
+  const auto [best, worst, gain] = pairwise_move(scores_, block.weight);
+  if (gain == 0.0) return false;
 
   const std::uint16_t* y = block.labels.data() + static_cast<std::int64_t>(best) * p;
   const std::uint16_t* z = block.labels.data() + static_cast<std::int64_t>(worst) * p;

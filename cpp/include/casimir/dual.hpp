@@ -4,7 +4,9 @@
 // point is w = (kappa z - g) / sigma; moving weight by (a - b) changes it by -(1 / (sigma n)) A_i^T (a - b).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace casimir {
 
@@ -26,6 +28,16 @@ struct PassResult {
   std::int64_t oracle_calls = 0;
   std::int64_t visits = 0;
 };
+
+/// A pairwise step: from the worst active output to the best cached one, whose scores differ by `gain`.
+struct PairwiseMove {
+  std::size_t best, worst;
+  double gain;  // 0: nothing left to gain
+};
+
+/// An exact line search makes two scores equal but for rounding, so scores that close count as equal, and the lowest
+/// index is taken.
+PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight);
 
 class DualBlocks {
  public:

@@ -13,6 +13,8 @@ from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
 
+_TIE = 1e-11  # relative to the largest score, as in the core
+
 
 class ComposedKernel:
     """scores -> + cost -> smoothed max -> adjoint, written as the formulas are."""
@@ -192,13 +194,9 @@ class ComposedDualBlocks:
     def _pairwise_steps(self, i: int, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
         block, n = self._blocks[i], len(self._blocks)
         for step in range(steps):
-            best = int(np.argmax(scores))
-            worst = best
-            for k, weight in enumerate(block.weight):
-                if weight > 0.0 and scores[k] < scores[worst]:
-                    worst = k
+            best, worst, tie = _pairwise_move(scores, np.array(block.weight))
             gain = float(scores[best] - scores[worst])
-            if not gain > 0.0:
+            if not gain > tie:
                 return
             direction = np.zeros(len(block.outputs))
             direction[best], direction[worst] = 1.0, -1.0
@@ -230,3 +228,16 @@ class ComposedDualBlocks:
 
 def _gap(block: _Block, scores: FloatArray) -> float:
     return max(0.0, float(scores.max() - np.array(block.weight) @ scores))
+
+
+def _pairwise_move(scores: FloatArray, weight: FloatArray) -> tuple[int, int, float]:
+    """The best output, the worst active one, and how much counts as a tie.
+
+    An exact line search makes two scores equal but for rounding, so scores that close count as equal, and the lowest
+    index is taken.
+    """
+    tie = _TIE * float(np.abs(scores).max())
+    active = weight > 0.0
+    best = np.flatnonzero(scores >= scores.max() - tie)[0]
+    worst = np.flatnonzero(active & (scores <= scores[active].min() + tie))[0]
+    return int(best), int(worst), tie
