@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from casimir._validate import positive_int
 from casimir.costs import Hamming
+from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, as_object_array, classes_of, label_sequences, numbers_of
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
@@ -93,11 +94,13 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             raise ValueError("X has no sequences; fit needs at least one.")
         sequences = label_sequences(y, packed.lengths)
         classes = classes_of(sequences)
-        objective = self._objective(packed, sequences, classes)
+        features, compact = UsedFeatures.of(packed)
+        objective = self._objective(compact, sequences, classes)
         solver = choose(self.solver, objective)
 
         def predictor(w: FloatArray) -> ChainPredictor:
-            return ChainPredictor(w, classes, packed.n_features, packed.vocabulary, self.n_jobs)
+            full = features.expand(w, len(classes))
+            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self.n_jobs)
 
         with ExitStack() as stack:
             shown = [*callbacks, *([stack.enter_context(_progress(self.tol))] if self.verbose else [])]
