@@ -103,7 +103,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self.n_jobs)
 
         with ExitStack() as stack:
-            shown = [*callbacks, *([stack.enter_context(_progress(self.tol))] if self.verbose else [])]
+            shown = [*callbacks, *([stack.enter_context(_progress())] if self.verbose else [])]
             wrapped = [_with_predictor(callback, predictor) for callback in shown]
             epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
             result = minimize(objective, solver, epochs, self.tol, seed, wrapped)
@@ -185,7 +185,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def _warn_if_unfinished(self) -> None:
         where = f"after {self.trace_[-1].epoch} epochs at a certified relative gap of {self.gap_:.1e}"
         if self.status_ == "interrupted":
-            warnings.warn(f"Training was interrupted {where}; the best weights so far are kept.", stacklevel=3)
+            warnings.warn(
+                f"Training was interrupted {where}; the best weights so far are kept.", ConvergenceWarning, stacklevel=3
+            )
         elif self.status_ == "epochs":
             warnings.warn(
                 f"Training ended {where}; tol={self.tol:.1e} was asked for. Raise max_epochs, lam or tol.",
@@ -205,10 +207,10 @@ def _with_predictor(
     return lambda row, w: callback(row, predictor(w))
 
 
-def _progress(tol: float) -> AbstractContextManager[TaggerCallback]:
+def _progress() -> AbstractContextManager[TaggerCallback]:
     from casimir.progress import Progress
 
-    return Progress(tol)
+    return Progress()
 
 
 def _number(value: Any, name: str) -> float:
