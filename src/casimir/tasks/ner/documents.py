@@ -1,7 +1,8 @@
 """What the rest of the document tells about a word: the contexts of its other mentions, its case elsewhere, the topic.
 
 A name is often ambiguous in one sentence and plain in another: "Jordan" beside "King Hussein of Jordan" or "Michael
-Jordan". So every mention of a capitalised word gets the words seen around all its capitalised mentions in the document (the most frequent ones):
+Jordan". So every mention of a capitalised word gets the most frequent contexts of all its capitalised mentions in the
+document:
 
     d[-1], d[1]         the words before and after the mention
     dleft, dright       the words around the run of capitalised words that holds it
