@@ -20,5 +20,9 @@ lint: $(VENV)/bin/python
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 
+bench: $(VENV)/bin/python
+	$(BIN)/pip install --quiet ".[bench]"
+	$(BIN)/python -m benchmarks.ner
+
 clean:
 	rm -rf build dist $(VENV)

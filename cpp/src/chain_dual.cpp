@@ -22,23 +22,24 @@ ChainDual::ChainDual(const LinearChain& chain) : chain_(chain), inverse_n_(1.0 /
     const std::int64_t p = chain.length(i);
     longest = std::max(longest, p);
     gram_offset_[static_cast<std::size_t>(i)] = p <= kLongestTabulated ? total : -1;
-    if (p <= kLongestTabulated) total += p * (p + 1) / 2;
+    if (p <= kLongestTabulated) total += p * p;
   }
   const bool binary = !chain.data().features.values;
   (binary ? counts_.resize(static_cast<std::size_t>(total)) : gram_.resize(static_cast<std::size_t>(total)));
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t p = chain.length(i), first = chain.data().offsets[i];
-    std::int64_t cell = gram_offset_[static_cast<std::size_t>(i)];
-    if (cell >= 0)
+    const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
+    if (offset >= 0)
       for (std::int64_t s = 0; s < p; ++s)
-        for (std::int64_t t = 0; t <= s; ++t, ++cell) {
+        for (std::int64_t t = 0; t <= s; ++t) {
           const double dot = token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
+          const auto lower = static_cast<std::size_t>(offset + s * p + t), upper = static_cast<std::size_t>(offset + t * p + s);
           if (!binary) {
-            gram_[static_cast<std::size_t>(cell)] = dot;
+            gram_[lower] = gram_[upper] = dot;
           } else {
             if (dot > std::numeric_limits<std::uint16_t>::max())
               throw std::invalid_argument("a token has too many features for the dual solver.");
-            counts_[static_cast<std::size_t>(cell)] = static_cast<std::uint16_t>(dot);
+            counts_[lower] = counts_[upper] = static_cast<std::uint16_t>(dot);
           }
         }
     Block& block = blocks_[static_cast<std::size_t>(i)];
@@ -85,13 +86,12 @@ double ChainDual::end_scores(std::int64_t i, std::int64_t t) const {
 /// Inner product of tokens s and t of chain i.
 inline double ChainDual::gram(std::int64_t i, std::int64_t s, std::int64_t t) const {
   const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
-  const std::int64_t high = std::max(s, t), low = std::min(s, t);
   if (offset >= 0) {
-    const auto cell = static_cast<std::size_t>(offset + high * (high + 1) / 2 + low);
+    const auto cell = static_cast<std::size_t>(offset + s * chain_.length(i) + t);
     return gram_.empty() ? counts_[cell] : gram_[cell];
   }
   const std::int64_t first = chain_.data().offsets[i];
-  return token_dot(first + high, first + low) + (s == t ? end_scores(i, s) : 0.0);
+  return token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
 }
 
 bool ChainDual::in_tokens(const Block& block, std::int64_t t) const {
@@ -194,7 +194,7 @@ bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
     direction_[static_cast<std::size_t>(t * stride + z[t])] -= step;
     if (last) continue;
     for (const std::int32_t s : block.tokens) {
-      const double change = step * scale * gram(i, s, t);
+      const double change = step * scale * gram(i, t, s);
       work_.u[static_cast<std::size_t>(s * stride + y[t])] -= change;
       work_.u[static_cast<std::size_t>(s * stride + z[t])] += change;
     }

@@ -68,9 +68,9 @@ struct Rows {
     return score_with<false, false>(shape, x, first, count, w, u);
   }
 
-  static bool is_zero(const double* row, int stride) {
-    for (int l = 0; l < stride; ++l)
-      if (row[l] != 0.0) return false;
+  static bool is_zero(RowShape shape, const double* row) {
+    for (int j = 0; j < vectors(shape); ++j)
+      if (!L::is_zero(L::load(row + j * W))) return false;
     return true;
   }
 
@@ -79,7 +79,7 @@ struct Rows {
     const int nv = vectors(shape);
     const std::int64_t stride = shape.stride;
     for (std::int64_t t = 0; t < count; ++t, rows += stride) {
-      if (is_zero(rows, shape.stride)) continue;
+      if (is_zero(shape, rows)) continue;
       const std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
       for (int j0 = 0; j0 < nv; j0 += kHeld) {
         V va[kHeld], qb[kHeld];
@@ -172,11 +172,20 @@ struct Rows {
     }
   }
 
-  static void at_most(RowShape shape, const double* row, double bound, std::uint64_t* words) {
-    const V limit = L::all(bound);
-    std::fill(words, words + (shape.stride + 63) / 64, std::uint64_t{0});
-    for (int j = 0; j < vectors(shape); ++j)
-      words[j * W / 64] |= static_cast<std::uint64_t>(L::at_most_bits(L::load(row + j * W), limit)) << (j * W % 64);
+  static void scan(RowShape shape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels,
+                   double base, double bound, const Insert& insert) {
+    const int nv = vectors(shape);
+    for (std::int64_t t = p - 1; t >= first; --t) {
+      const double* row = loss + t * shape.stride;
+      for (int j = 0; j < nv; ++j) {
+        unsigned bits = L::at_most_bits(L::load(row + j * W), L::all(bound - base));
+        if (labels[t] / W == j) bits &= ~(1u << (labels[t] % W));
+        for (; bits; bits &= bits - 1) {
+          const int label = j * W + __builtin_ctz(bits);
+          bound = insert.call(insert.context, t, label, base + row[label]);
+        }
+      }
+    }
   }
 
   // ---- sum-product --------------------------------------------------------------------------------------------------
@@ -212,49 +221,54 @@ struct Rows {
     for (std::int64_t j = 0; j < size; j += W) L::store(out + j, L::exp((L::load(in + j) - offset) * inverse_mu));
   }
 
-  static double row_max(RowShape shape, const double* row) { return *std::max_element(row, row + shape.labels); }
+  static double row_max(RowShape shape, const double* row) {
+    V top = L::load(row);
+    for (int j = 1; j < vectors(shape); ++j) top = L::max(top, L::load(row + j * W));
+    return L::highest(top);
+  }
 
+  /// Largest and smallest entry of `count` rows; padding (-inf) does not count.
   struct Range {
     double highest, lowest;
   };
-
-  static Range matrix_range(RowShape shape, const double* matrix) {
-    Range range{-kInf, kInf};
-    for (int y = 0; y < shape.labels; ++y)
-      for (int l = 0; l < shape.labels; ++l) {
-        range.highest = std::max(range.highest, matrix[y * shape.stride + l]);
-        range.lowest = std::min(range.lowest, matrix[y * shape.stride + l]);
-      }
-    return range;
+  static Range range_of(RowShape shape, const double* rows, std::int64_t count) {
+    V high = L::all(-kInf), negated_low = L::all(-kInf);
+    for (std::int64_t j = 0; j < count * shape.stride; j += W) {
+      const V value = L::load(rows + j);
+      high = L::max(high, value);
+      negated_low = L::max(negated_low, value == -kInf ? value : -value);
+    }
+    return {L::highest(high), -L::highest(negated_low)};
   }
 
-  /// Is every message, relative to the largest of its position, representable? Position t's messages differ by at most
-  /// range(T) + range(u_t) + mu log L.
-  static bool fits_linear_domain(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu) {
+  /// By how much the messages of one position can differ, in units of mu: range(T) + range(u_t) + log L, and the same
+  /// again for the message on the other side.
+  static double message_range(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu) {
     double widest_node = 0.0, widest_edge = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
-      const double* row = u + t * shape.stride;
-      const auto [low, high] = std::minmax_element(row, row + shape.labels);
-      widest_node = std::max(widest_node, *high - *low);
+      const Range range = range_of(shape, u + t * shape.stride, 1);
+      widest_node = std::max(widest_node, range.highest - range.lowest);
     }
-    for (std::int64_t t = 0; t + 1 < p; ++t) {
-      const Range range = matrix_range(shape, edges.to + t * edges.step);
+    const std::int64_t matrices = p == 1 ? 0 : edges.step == 0 ? 1 : p - 1;
+    for (std::int64_t t = 0; t < matrices; ++t) {
+      const Range range = range_of(shape, edges.to + t * edges.step, shape.labels);
       widest_edge = std::max(widest_edge, range.highest - range.lowest);
-      if (edges.step == 0) break;
     }
-    return (widest_node + 2.0 * widest_edge) / mu + std::log(shape.labels) < 500.0;
+    return (widest_node + 2.0 * widest_edge) / mu + std::log(shape.labels);
   }
 
   static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
                        double* edge_out, std::int64_t edge_step, double* work) {
-    if (!fits_linear_domain(shape, p, u, edges, mu))
-      return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+    const double range = message_range(shape, p, u, edges, mu);
+    if (!(range < 300.0)) return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+    // Messages are brought back to sum 1 before they can leave the range of doubles.
+    const std::int64_t period = std::clamp<std::int64_t>(static_cast<std::int64_t>(300.0 / (range + 1.0)), 1, 8);
     const std::int64_t stride = shape.stride, block = shape.labels * stride;
     const int nv = vectors(shape);
     const double inverse_mu = 1.0 / mu;
-    double* local = work;                 // exp(u / mu), scaled by its row's maximum
-    double* right = work + p * stride;    // local * (message from the right), scaled to sum 1
-    double* left = work + 2 * p * stride; // messages from the left, scaled to sum 1
+    double* local = work;                  // exp(u / mu), scaled by its row's maximum
+    double* right = work + p * stride;     // local * (message from the right), up to a factor
+    double* left = work + 2 * p * stride;  // messages from the left, local included, up to a factor
     double* potential = work + 3 * p * stride;
     double value = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
@@ -265,7 +279,7 @@ struct Rows {
 
     double offset = 0.0;
     const auto load_potential = [&](std::int64_t t, const double* matrix) {
-      offset = matrix_range(shape, edges.to + t * edges.step).highest;
+      offset = range_of(shape, matrix + t * edges.step, shape.labels).highest;
       exp_rows(matrix + t * edges.step, block, offset, inverse_mu, potential);
     };
     const auto normalise = [&](double* row) {
@@ -276,18 +290,18 @@ struct Rows {
     };
 
     std::copy(local + (p - 1) * stride, local + p * stride, right + (p - 1) * stride);
-    normalise(right + (p - 1) * stride);
     for (std::int64_t t = p - 2; t >= 0; --t) {
       if (edges.step != 0 || t == p - 2) load_potential(t, edges.from);
       double* row = right + t * stride;
       sum_step(shape, potential, right + (t + 1) * stride, row);
       for (int j = 0; j < nv; ++j) L::store(row + j * W, L::load(row + j * W) * L::load(local + t * stride + j * W));
-      normalise(row);
+      if (t % period == 0) normalise(row);
     }
+    normalise(right);
 
     std::copy(right, right + stride, nodes);
     std::copy(local, local + stride, left);
-    double product = normalise(left), logs = 0.0;
+    double logs = 0.0;
     double* sums = edge_step == 0 ? work + 3 * p * stride + block : nullptr;
     if (sums) std::fill(sums, sums + block, 0.0);
     for (std::int64_t t = 1; t < p; ++t) {
@@ -317,19 +331,14 @@ struct Rows {
             L::store(cell, joint * L::load(potential + y * stride + j * W));
         }
       }
-      const double total = normalise(here);
-      if (product < 1e-40 || product > 1e40) {
-        logs += std::log(product);
-        product = 1.0;
-      }
-      product *= total;
+      if (t % period == 0) logs += std::log(normalise(here));
     }
     if (sums && p > 1) {
       // A shared matrix: the common factor is applied once, after the sum over edges.
       for (std::int64_t j = 0; j < block; j += W)
         L::store(edge_out + j, L::load(edge_out + j) + L::load(sums + j) * L::load(potential + j));
     }
-    return value + mu * (logs + std::log(product));
+    return value + mu * (logs + std::log(row_sum(shape, left + (p - 1) * stride)));
   }
 
   /// The same in the log domain, for scores whose range over mu overflows doubles (one exp per pair of labels).
@@ -386,7 +395,7 @@ struct Rows {
     return mu * log_partition;
   }
 
-  static constexpr ChainOps table{&score, &backward_max, &forward_max, &complete, &at_most, &expect, &scatter};
+  static constexpr ChainOps table{&score, &backward_max, &forward_max, &complete, &scan, &expect, &scatter};
 };
 
 #if defined(__AVX512F__)

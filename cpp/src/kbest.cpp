@@ -39,18 +39,23 @@ void KBest::insert(const Candidate& candidate, std::size_t room) {
 
 /// Adds the deviations of output `parent` at positions >= first_position; loss_ holds its rows of losses.
 void KBest::expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room) {
-  const std::int32_t* labels = labels_.data() + parent * p_;
-  for (std::int64_t t = p_ - 1; t >= first_position; --t) {
-    const double* row = loss_.data() + t * shape_.stride;
-    const double bound = (candidates_.size() >= room && room > 0) ? std::min(limit, candidates_.front().loss) : limit;
-    ops_->at_most(shape_, row, bound - base, words_.data());
-    words_[static_cast<std::size_t>(labels[t] / 64)] &= ~(std::uint64_t{1} << (labels[t] % 64));
-    for (std::size_t word = 0; word < words_.size(); ++word)
-      for (std::uint64_t bits = words_[word]; bits; bits &= bits - 1) {
-        const auto label = static_cast<std::int32_t>(word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits)));
-        insert({base + row[label], static_cast<std::int32_t>(parent), static_cast<std::int32_t>(t), label}, room);
-      }
-  }
+  struct Context {
+    KBest* kbest;
+    std::int32_t parent;
+    double limit;
+    std::size_t room;
+  } context{this, static_cast<std::int32_t>(parent), limit, room};
+  const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
+                        auto& c = *static_cast<Context*>(opaque);
+                        c.kbest->insert({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room);
+                        return c.kbest->bound(c.limit, c.room);
+                      }};
+  ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);
+}
+
+/// Candidates with a larger loss need not be looked at.
+double KBest::bound(double limit, std::size_t room) const {
+  return candidates_.size() >= room ? std::min(limit, candidates_.front().loss) : limit;
 }
 
 void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
@@ -59,7 +64,6 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
   values_.clear();
   candidates_.clear();
   labels_.resize(static_cast<std::size_t>(p));
-  words_.resize(static_cast<std::size_t>(shape.stride + 63) / 64);
   loss_.resize(static_cast<std::size_t>(p * shape.stride));
   complete_ = false;
   // Padding has an infinite loss, so a finite limit keeps it out.

@@ -10,7 +10,7 @@ import importlib
 import os
 from typing import Any
 
-from casimir import _cpu
+from casimir._cpu import best_level
 
 _LEVELS = ("v4", "v3", "v1")
 
@@ -19,7 +19,7 @@ def _load() -> tuple[str, Any]:
     forced = os.environ.get("CASIMIR_ISA")
     if forced is not None and forced not in _LEVELS:
         raise ImportError(f"CASIMIR_ISA={forced!r} is not a known level; use one of {', '.join(_LEVELS)}.")
-    start = _LEVELS.index(forced or _cpu.best_level())
+    start = _LEVELS.index(forced or best_level())
     for level in _LEVELS[start:]:
         try:
             return level, importlib.import_module(f"casimir._core_{level}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn
 
 from casimir.solvers import TraceRow
 
@@ -18,15 +18,13 @@ Metric = Callable[[Any], float]
 class Progress:
     """A callback of `SequenceTagger.fit`: one live line on a terminal, else a line per evaluation. Use it in a `with`.
 
-    tol       the gap at which training ends
     metrics   name -> function of the current predictor, such as {"dev F1": ...}
     console   where to write; None is stderr
 
     `last` holds the metrics of the last evaluation.
     """
 
-    def __init__(self, tol: float, metrics: Mapping[str, Metric] | None = None, console: Console | None = None) -> None:
-        self._tol = tol
+    def __init__(self, metrics: Mapping[str, Metric] | None = None, console: Console | None = None) -> None:
         self._metrics = dict(metrics or {})
         self._console = console if console is not None else Console(stderr=True)
         self._bar: Bar | None = None
@@ -34,7 +32,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.elapsed:.0f} s"))
             self._bar = Bar(*columns, console=self._console, refresh_per_second=8)
             self._bar.add_task("training")
             self._bar.start()
@@ -55,9 +53,7 @@ class Progress:
             self._console.print(self._line(row, styled=False), highlight=False, markup=False, soft_wrap=True)
 
     def _line(self, row: TraceRow, *, styled: bool) -> str:
-        gap = f"{row.gap:.1e}"
-        if styled:
-            gap = f"[bold]{gap}[/] [dim](goal {self._tol:.0e})[/]"
-        parts = [f"epoch {row.epoch:3d}", f"objective {row.objective:.5f}", f"certified gap {gap}"]
+        gap = f"[bold]{row.gap:.1e}[/]" if styled else f"{row.gap:.1e}"
+        parts = [f"epoch {row.epoch:2d}", f"objective {row.objective:.5f}", f"certified gap {gap}"]
         parts += [f"{name} {value:.4f}" for name, value in self.last.items()]
         return "  ".join(parts) if styled else "  ".join([*parts, f"{row.seconds:.1f} s"])

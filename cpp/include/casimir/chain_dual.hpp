@@ -55,7 +55,7 @@ class ChainDual final : public DualBlocks {
   const LinearChain& chain_;
   double inverse_n_;
   std::vector<Block> blocks_;
-  std::vector<std::uint16_t> counts_;      // lower triangles of short chains: shared features, when all values are 1
+  std::vector<std::uint16_t> counts_;      // [p][p] of short chains: shared features, when all values are 1
   std::vector<double> gram_;               // the same for real-valued features
   std::vector<std::int64_t> gram_offset_;  // -1: chain too long, computed when needed
   double ell_ = 0.0;

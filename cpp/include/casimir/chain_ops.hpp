@@ -45,6 +45,12 @@ struct Transitions {
   std::int64_t step = 0;
 };
 
+/// What a scan does with an entry: (position, label, loss) -> the bound from then on.
+struct Insert {
+  void* context;
+  double (*call)(void* context, std::int64_t position, std::int32_t label, double loss);
+};
+
 struct ChainOps {
   /// u[t] = sum over features of w[row] (no start and stop scores); padding becomes -inf.
   void (*score)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const WeightView&, double* u);
@@ -60,8 +66,10 @@ struct ChainOps {
   void (*complete)(RowShape, std::int64_t p, std::int64_t from, Transitions, const double* beta, const double* best,
                    std::int32_t* labels, double* loss);
 
-  /// Bits of the labels l with row[l] <= bound, `words` 64-bit words.
-  void (*at_most)(RowShape, const double* row, double bound, std::uint64_t* words);
+  /// Calls insert for the entries loss[t][l] <= bound - base, t = p-1 down to `first`, l ascending, l != labels[t].
+  /// insert returns the new bound.
+  void (*scan)(RowShape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels, double base,
+               double bound, const Insert& insert);
 
   /// Sum-product: returns mu logsumexp(score / mu), node marginals [p] rows, and edge marginals: added into one
   /// [labels] x stride block when edge_step is 0, else written to one block per edge. `work` holds 3 p + 2 labels rows.

@@ -35,9 +35,9 @@ class KBest {
 
   void expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room);
   void insert(const Candidate& candidate, std::size_t room);
+  double bound(double limit, std::size_t room) const;
   bool before(const Candidate& a, const Candidate& b);
   void write(const Candidate& candidate, std::int32_t* labels, double* loss);
-  void add_output(double value);
 
   const ChainOps* ops_ = nullptr;
   RowShape shape_{};
@@ -49,7 +49,6 @@ class KBest {
   std::vector<double> values_, loss_;
   std::vector<std::int32_t> labels_, scratch_;
   std::vector<Candidate> candidates_;  // sorted, best last
-  std::vector<std::uint64_t> words_;
 };
 
 }  // namespace casimir

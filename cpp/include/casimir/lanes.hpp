@@ -80,10 +80,16 @@ struct Lanes {
   }
 
   static double sum(V v) {
-    double total = 0.0;
-    for (int j = 0; j < W; ++j) total += v[j];
-    return total;
+    for (int half = W / 2; half > 0; half /= 2) v += rotate(v, half);
+    return v[0];
   }
+
+  static double highest(V v) {
+    for (int half = W / 2; half > 0; half /= 2) v = max(v, rotate(v, half));
+    return v[0];
+  }
+
+  static bool is_zero(V v) { return equal_bits(v, V{}) == (1u << W) - 1; }
 
   /// exp(x) for x <= ~709, exactly 0 below -745; relative error about 1e-15.
   /// x = k ln 2 + r with |r| <= ln 2 / 2, and a Taylor polynomial of degree 13 for exp(r).
@@ -120,6 +126,13 @@ struct Lanes {
   }
 
  private:
+  /// Lane j receives lane (j + by) mod W.
+  static V rotate(V v, int by) {
+    I from;
+    for (int j = 0; j < W; ++j) from[j] = (j + by) % W;
+    return __builtin_shuffle(v, from);
+  }
+
   static unsigned bits(I mask) {
     unsigned out = 0;
     for (int j = 0; j < W; ++j) out |= static_cast<unsigned>(mask[j] & 1) << j;

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from casimir._validate import positive_int
 from casimir.costs import Hamming
+from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, as_object_array, classes_of, label_sequences, numbers_of
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
@@ -93,14 +94,16 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             raise ValueError("X has no sequences; fit needs at least one.")
         sequences = label_sequences(y, packed.lengths)
         classes = classes_of(sequences)
-        objective = self._objective(packed, sequences, classes)
+        features, compact = UsedFeatures.of(packed)
+        objective = self._objective(compact, sequences, classes)
         solver = choose(self.solver, objective)
 
         def predictor(w: FloatArray) -> ChainPredictor:
-            return ChainPredictor(w, classes, packed.n_features, packed.vocabulary, self.n_jobs)
+            full = features.expand(w, len(classes))
+            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self.n_jobs)
 
         with ExitStack() as stack:
-            shown = [*callbacks, *([stack.enter_context(_progress(self.tol))] if self.verbose else [])]
+            shown = [*callbacks, *([stack.enter_context(_progress())] if self.verbose else [])]
             wrapped = [_with_predictor(callback, predictor) for callback in shown]
             epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
             result = minimize(objective, solver, epochs, self.tol, seed, wrapped)
@@ -182,7 +185,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def _warn_if_unfinished(self) -> None:
         where = f"after {self.trace_[-1].epoch} epochs at a certified relative gap of {self.gap_:.1e}"
         if self.status_ == "interrupted":
-            warnings.warn(f"Training was interrupted {where}; the best weights so far are kept.", stacklevel=3)
+            warnings.warn(
+                f"Training was interrupted {where}; the best weights so far are kept.", ConvergenceWarning, stacklevel=3
+            )
         elif self.status_ == "epochs":
             warnings.warn(
                 f"Training ended {where}; tol={self.tol:.1e} was asked for. Raise max_epochs, lam or tol.",
@@ -202,10 +207,10 @@ def _with_predictor(
     return lambda row, w: callback(row, predictor(w))
 
 
-def _progress(tol: float) -> AbstractContextManager[TaggerCallback]:
+def _progress() -> AbstractContextManager[TaggerCallback]:
     from casimir.progress import Progress
 
-    return Progress(tol)
+    return Progress()
 
 
 def _number(value: Any, name: str) -> float:

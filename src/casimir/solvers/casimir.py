@@ -30,7 +30,7 @@ class Casimir:
                 BCFW(pairwise=True, ...): a proximal point method whose subproblems are solved in the dual, without
                 smoothing and extrapolation; it certifies small gaps fastest and is what "auto" takes
     decreasing  constant or decreasing smoothing mu_k
-    kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 3 sqrt(lam / n)
+    kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 4 sqrt(lam / n)
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
     stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows the
                 relative accuracy delta_k of eq. (stopping_criterion)
@@ -54,7 +54,7 @@ class Casimir:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         if isinstance(self.inner, BCFW):
-            kappa = self.kappa if self.kappa is not None else 3.0 * math.sqrt(objective.lam / objective.n_examples)
+            kappa = self.kappa if self.kappa is not None else 4.0 * math.sqrt(objective.lam / objective.n_examples)
             DualProximalPoint(objective, self.inner, kappa, rng).run(w0, monitor)
         else:
             self._run_primal(self.inner, objective, w0, monitor, rng)

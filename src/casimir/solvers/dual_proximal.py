@@ -23,8 +23,9 @@ class DualProximalPoint:
     alpha, and hence g = mean_i A_i^T alpha_i and ell, are kept from one centre to the next. They are feasible for F
     itself: D = ell - |g|^2 / (2 lam). With z moved to w, the new point is w + (kappa / sigma) (w - z).
 
-    On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam); F is evaluated only when that
-    prediction says that the tolerance may be reached, or when half of the predicted gap has gone since the last time.
+    On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam). S is known only from the last
+    visits, and the average of the w's is better than the last, so the prediction is scaled by what it was off by the last
+    time. F is evaluated when the tolerance may be reached, or when half of the predicted gap has gone.
     """
 
     objective: Objective
@@ -37,16 +38,17 @@ class DualProximalPoint:
         d = self.objective.n_params
         blocks = self.objective.dual_blocks()
         w, z, mean = aligned_zeros(d), aligned_zeros(d), aligned_zeros(d)
-        k, last_predicted = 0, math.inf
+        k, last_predicted, correction = 0, math.inf, 1.0
         while True:
             k += 1
             block_gap = self._inner_passes(blocks, w)
             mean += 6.0 / (k + 5.0) * (w - mean)
             dual, predicted = self._dual_and_prediction(blocks.ell, block_gap, w, z)
-            if monitor.is_last or predicted <= max(monitor.tol * dual, 0.5 * last_predicted):
-                last_predicted = predicted
-                if self._report(w, mean, dual, monitor):
+            if monitor.is_last or predicted <= max(monitor.tol * dual / correction, 0.5 * last_predicted):
+                value, done = self._report(w, mean, dual, monitor)
+                if done:
                     return
+                last_predicted, correction = predicted, (value - dual) / predicted if predicted > 0.0 else 1.0
             else:
                 monitor.skip()
             w, z = w + self.kappa / self.sigma * (w - z), w
@@ -69,7 +71,8 @@ class DualProximalPoint:
         moved = z - w
         return DualPoint(g, ell).value(lam), block_gap + kappa**2 * float(moved @ moved) / (2.0 * lam)
 
-    def _report(self, w: FloatArray, mean: FloatArray, dual: float, monitor: Monitor) -> bool:
+    def _report(self, w: FloatArray, mean: FloatArray, dual: float, monitor: Monitor) -> tuple[float, bool]:
+        """The better of w and the average, and whether the run is over."""
         value, mean_value = self.objective.value(w), self.objective.value(mean)
         best, best_value = (mean, mean_value) if mean_value < value else (w, value)
-        return monitor.epoch(best, objective=best_value, dual=dual, kappa=self.kappa)
+        return best_value, monitor.epoch(best, objective=best_value, dual=dual, kappa=self.kappa)

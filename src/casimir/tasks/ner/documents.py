@@ -1,26 +1,41 @@
 """What the rest of the document tells about a word: the contexts of its other mentions, its case elsewhere, the topic.
 
 A name is often ambiguous in one sentence and plain in another: "Jordan" beside "King Hussein of Jordan" or "Michael
-Jordan". So every mention of a capitalised word gets the words seen around all its capitalised mentions in the document.
+Jordan". So every mention of a capitalised word gets the most frequent contexts of all its capitalised mentions in the
+document:
+
+    d[-1], d[1]         the words before and after the mention
+    dleft, dright       the words around the run of capitalised words that holds it
+    dfirst, dlast       the first and last word of that run, when it is longer than the mention
+    dnotfirst, dnotlast it stood behind or before another capitalised word
+    dcase               the case of its mentions that do not begin a sentence
+    topic               the first word of the document, together with the word or its case
+
+Headlines, where everything is in capitals, receive this evidence but give none.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from casimir.tasks.ner.corpus import Sentence
 from casimir.tasks.ner.words import Word
 
-_MAX_CONTEXTS = 8
+_BLOCK = 50
+_MAX_CONTEXTS = 16
 
 
 def by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Neighbouring sentences of the same document; sentences without one are documents by themselves."""
+    """Neighbouring sentences of the same document; where the source tells no documents, blocks of 50 sentences.
+
+    Blocks have one size, unlike files, so that a large training file and a small one to tag give the same evidence.
+    """
     for document, group in groupby(sentences, key=lambda sentence: sentence.document):
         if document is None:
-            yield from ([sentence] for sentence in group)
+            while block := list(islice(group, _BLOCK)):
+                yield block
         else:
             yield list(group)
 
@@ -66,11 +81,14 @@ class Evidence:
             for i in range(start, end):
                 contexts = self._contexts[words[i].lower]
                 contexts.update((f"d[-1]={lower[i]}", f"d[1]={lower[i + 2]}"))
-                contexts.update((f"dleft={lower[start]}", f"dright={lower[end + 1]}"))
+                if end - start < len(words):
+                    contexts.update((f"dleft={lower[start]}", f"dright={lower[end + 1]}"))
+                if end - start > 1:
+                    contexts.update((f"dfirst={lower[start + 1]}", f"dlast={lower[end]}"))
                 if i > start:
-                    contexts["dend"] += 1
+                    contexts["dnotfirst"] += 1
                 if i < end - 1:
-                    contexts["dstart"] += 1
+                    contexts["dnotlast"] += 1
 
     def _compute(self, word: Word) -> Iterator[str]:
         yield f"dcase={word.case}{''.join(sorted(self._cases.get(word.lower, ())))}"

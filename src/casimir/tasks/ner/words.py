@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_MAX_TRIGRAMS = 10
 OFFSETS = (-2, -1, 1, 2)
 _DIGIT = re.compile(r"\d")
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
-_LONG_RUN = re.compile(r"(.)\1\1+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +62,27 @@ def case_of(word: str) -> str:
 
 
 def shape_of(word: str) -> str:
-    """Every capital as X, small letter as x, digit as d; other characters stay."""
-    return "".join("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
+    """Every run of capitals as X, of small letters as x, of digits as d; of any other character as itself."""
+    classes = "".join("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
+    return _RUN.sub(r"\1", classes)
 
 
 def _word(word: str) -> Word:
     plain = _DIGIT.sub("0", word)
     lower = plain.lower()
-    long_shape = shape_of(word)
-    shape = _RUN.sub(r"\1", long_shape)
+    shape = shape_of(word)
     case = case_of(word)
     own = [
         "bias",
         f"w[0]={lower}",
         f"form={plain}",
         f"shape={shape}",
-        "shape2=" + _LONG_RUN.sub(r"\1\1", long_shape),
         f"case={case}",
     ]
     for k in range(1, 5):
-        own += [f"prefix={plain[:k]}", f"suffix={lower[-k:]}"]
+        own += [f"prefix{k}={plain[:k]}", f"suffix{k}={lower[-k:]}"]
+    marked = f"^{lower}$"
+    own += [f"tri={marked[i : i + 3]}" for i in range(min(len(marked) - 2, _MAX_TRIGRAMS))]
     if "-" in word[1:-1]:
         own += ["hyphen", *(f"part={part}" for part in lower.split("-") if part)]
     own += [f"has={c}" for c in ".'&/" if c in word]

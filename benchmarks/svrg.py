@@ -1,0 +1,88 @@
+"""SVRG epochs: their price in max-oracle passes, and a step's cost as the dimension grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import casimir as cs
+from benchmarks.clock import medians, take_turns
+from benchmarks.passes import max_oracle
+from benchmarks.sgd import AveragedSGD
+from benchmarks.table import Row, ms, times
+from casimir.objective import Proximal
+from casimir.solvers.smoothness import search_lipschitz
+
+if TYPE_CHECKING:
+    from benchmarks.context import Context
+    from benchmarks.workload import Workload
+
+BUCKETS = {"2^16": 2**16 - 1, "2^18": 2**18, "2^20": 2**20}
+MUS = (2.0, 0.03)
+SAME = 1.25  # a step's cost counts as independent of d up to this factor from 2^18 to 2^20 buckets
+Epoch = Callable[[int], object]
+
+
+def svrg_row(context: Context, target: float) -> Row:
+    prices = [_price(context.paper(), mu) for mu in MUS]
+    context.say("SVRG steps at 2^16, 2^18 and 2^20 buckets")
+    steps = {name: _seconds_per_step(context.paper(d)) for name, d in BUCKETS.items()}
+    wider = _seconds_per_step(_widened(context.paper(), 2**20)) / steps["2^16"]
+    growth = steps["2^20"] / steps["2^18"]
+    seconds, in_passes = prices[0]
+    per_step = ", ".join(f"{name} {1e6 * s:.1f} us" for name, s in steps.items())
+    return Row(
+        "SVRG epoch of n steps with top-5, after its full gradient",
+        "-",
+        ms(seconds),
+        f"{in_passes:.1f}x a max pass; step {growth:.2f}x for 4x d",
+        f"<= {target:.0f}x; step same",
+        in_passes <= target and growth <= SAME,
+        f"mu = {MUS[0]:g}; {prices[1][1]:.1f}x at mu = {MUS[1]:g}; a step, set-up subtracted: {per_step}: "
+        f"more buckets put more distinct weights in use; with the same ones in use, {times(wider)} for 16x d",
+        {
+            "seconds": seconds,
+            "ratio": in_passes,
+            "small mu": prices[1][1],
+            "seconds per step": steps,
+            "growth": growth,
+            "wider": wider,
+        },
+    )
+
+
+def _price(workload: Workload, mu: float) -> tuple[float, float]:
+    """(CPU seconds of an epoch, the same in max-oracle passes)"""
+    objective, w, epoch = _prepare(workload, mu)
+    actions = {"max": lambda: max_oracle(objective, w), "svrg": lambda: epoch(objective.n_examples)}
+    seconds = medians(take_turns(actions, 11))
+    return seconds["svrg"], seconds["svrg"] / seconds["max"]
+
+
+def _seconds_per_step(workload: Workload) -> float:
+    """From epochs of n and 2n steps: what does not grow with the steps cancels."""
+    objective, _, epoch = _prepare(workload, MUS[0])
+    n = objective.n_examples
+    seconds = medians(take_turns({"n": lambda: epoch(n), "2n": lambda: epoch(2 * n)}, 7))
+    return (seconds["2n"] - seconds["n"]) / n
+
+
+def _widened(workload: Workload, n_features: int) -> Workload:
+    """The same features in use, among more weights."""
+    return replace(workload, X=replace(workload.X, n_features=n_features))
+
+
+def _prepare(workload: Workload, mu: float) -> tuple[cs.Objective, np.ndarray, Epoch]:
+    """An objective, weights after a few epochs of SGD, and SVRG from there; the full gradient is taken already."""
+    objective = workload.objective()
+    sgd = AveragedSGD.start(objective)
+    for _ in range(3):
+        sgd.epoch()
+    w = sgd.mean()
+    svrg, problem = cs.SVRG(cs.L2(k=5), mu), Proximal(objective, 0.0, w)
+    snapshot, rng = svrg.snapshot(objective, w, mu), np.random.default_rng(0)
+    lipschitz = search_lipschitz(svrg, problem, w, snapshot, mu, rng)
+    return objective, w, lambda steps: svrg.epoch(problem, w, snapshot, mu, lipschitz, rng, steps)

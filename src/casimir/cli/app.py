@@ -1,0 +1,46 @@
+"""The commands of `casimir`, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from casimir.cli import demo, ner
+
+app = typer.Typer(
+    help="Structured prediction with certified duality gaps.",
+    epilog="Start with: casimir demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command("demo")(demo.demo)
+train = typer.Typer(help="Train a model. See `casimir train ner --help`.", no_args_is_help=True)
+train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
+app.add_typer(train, name="train")
+app.command("evaluate", epilog=ner.EVALUATE_EXAMPLES)(ner.evaluate)
+app.command("predict", epilog=ner.PREDICT_EXAMPLES)(ner.predict)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from casimir import __version__
+
+        typer.echo(f"casimir {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Structured prediction with certified duality gaps."""
+
+
+def main() -> None:
+    """Entry point of the `casimir` command."""
+    app(prog_name="casimir")

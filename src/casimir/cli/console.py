@@ -1,0 +1,79 @@
+"""What the commands share: where output goes, and how errors, warnings and Ctrl-C end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from casimir.tasks.ner.metrics import EntityScores
+
+INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+
+
+@cache
+def out() -> Console:
+    """Results."""
+    return Console(highlight=False)
+
+
+@cache
+def err() -> Console:
+    """Progress, notes and errors."""
+    return Console(stderr=True, highlight=False)
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """One line as it is: no markup, no wrapping."""
+    console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def clear_ends() -> Iterator[None]:
+    """Errors end in one sentence and exit code 2, Ctrl-C in 130; warnings become notes."""
+
+    def note(message: Any, *_: Any, **__: Any) -> None:
+        say(err(), f"note: {message}", "yellow")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (ValueError, TypeError, OSError, ImportError, FloatingPointError, MemoryError) as error:
+            say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            say(err(), "Interrupted; nothing was saved.", "yellow")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def write_json(data: dict[str, Any]) -> None:
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=not _writes_unicode()))
+
+
+def _writes_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def score_table(scores: EntityScores, title: str | None = None) -> Table:
+    """Precision, recall and F1 by type and over all."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    table.add_column("type")
+    for name in ("precision", "recall", "F1", "entities"):
+        table.add_column(name, justify="right")
+    for kind, counts in [*scores.by_type.items(), ("all", scores.overall)]:
+        style = "bold" if counts is scores.overall else None
+        figures = (f"{value:.4f}" for value in (counts.precision, counts.recall, counts.f1))
+        table.add_row(kind or "(no type)", *figures, str(counts.support), style=style)
+    return table

@@ -1,0 +1,63 @@
+"""Tagged sentences, coloured by type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from casimir.tasks.ner.corpus import Corpus
+from casimir.tasks.ner.schemes import Span, spans
+
+_STYLES = {"PER": "bold blue", "LOC": "bold green", "ORG": "bold magenta", "MISC": "bold yellow"}
+_LENGTHS = range(8, 21)
+_N_RIGHT, _N_WRONG = 4, 2
+
+
+class _Example(NamedTuple):
+    words: tuple[str, ...]
+    gold: list[Span]
+    guess: list[Span]
+
+
+def show_examples(console: Console, corpus: Corpus, predicted: Sequence[Sequence[str]]) -> None:
+    """A few sentences with several entities, most of them tagged right, some not."""
+    examples = list(_candidates(corpus, predicted))
+    right = [example for example in examples if example.gold == example.guess]
+    wrong = [example for example in examples if example.gold != example.guess]
+    console.print("\nSome held-out sentences", style="bold")
+    for words, _, guess in _spread(right, _N_RIGHT):
+        console.print("  ", marked(words, guess), soft_wrap=True)
+    console.print("and some with mistakes", style="bold")
+    for words, gold, guess in _spread(wrong, _N_WRONG):
+        console.print("  ", marked(words, guess), soft_wrap=True)
+        console.print("   truth:", marked(words, gold), style="dim", soft_wrap=True)
+
+
+def marked(words: Sequence[str], entities: Sequence[Span]) -> Text:
+    """The sentence with its entities in brackets: [Jordan Banks PER] visited [Leeds LOC]."""
+    text, end = Text(), 0
+    for span in entities:
+        text.append("".join(f"{word} " for word in words[end : span.start]))
+        text.append("[" + " ".join(words[span.start : span.end]) + " ", style=_STYLES.get(span.type, "bold"))
+        text.append(span.type, style="dim")
+        text.append("] ", style=_STYLES.get(span.type, "bold"))
+        end = span.end
+    text.append(" ".join(words[end:]))
+    return text
+
+
+def _candidates(corpus: Corpus, predicted: Sequence[Sequence[str]]) -> Iterator[_Example]:
+    """Sentences that are neither short nor long, with entities of at least two types."""
+    for sentence, gold, guess in zip(corpus.sentences, corpus.labels, predicted, strict=True):
+        entities = spans(gold)
+        if len(sentence) in _LENGTHS and len({span.type for span in entities}) > 1:
+            yield _Example(sentence.words, entities, spans(guess))
+
+
+def _spread(items: list[_Example], count: int) -> list[_Example]:
+    """`count` of them, evenly over the corpus."""
+    step = max(1, len(items) // max(1, count))
+    return items[step // 2 :: step][:count]

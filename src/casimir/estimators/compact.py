@@ -1,0 +1,49 @@
+"""Training without the features that no training sentence has: their weights stay 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir.features import PackedSequences
+from casimir.models.linear import stride_of
+from casimir.scores import FloatArray, IntArray
+
+_WORTH_IT = 0.7  # share of used features below which the smaller weights pay for the detour
+
+
+@dataclass(frozen=True, eq=False)
+class UsedFeatures:
+    """Feature `used[j]` of n_features is number j in training.
+
+    used  int64[m], increasing; None: all of them, under their own numbers
+    """
+
+    n_features: int
+    used: IntArray | None
+
+    @classmethod
+    def of(cls, X: PackedSequences) -> tuple[UsedFeatures, PackedSequences]:
+        """The features that X uses, and X with their numbers. Order is kept, so rows of X stay sorted."""
+        seen = np.zeros(X.n_features, dtype=np.bool_)
+        seen[X.indices] = True
+        used = np.flatnonzero(seen)
+        if not 0 < len(used) < _WORTH_IT * X.n_features:
+            return cls(X.n_features, None), X
+        number = np.zeros(X.n_features, dtype=np.uint32)
+        number[used] = np.arange(len(used), dtype=np.uint32)
+        small = replace(X, indices=number[X.indices], n_features=len(used), vocabulary=None)
+        return cls(X.n_features, used), small
+
+    def expand(self, w: FloatArray, n_labels: int) -> FloatArray:
+        """The weights of all features from those of the used ones."""
+        if self.used is None:
+            return w
+        stride, extra = stride_of(n_labels), n_labels + 2  # transitions, start and stop come last
+        full = aligned_zeros((self.n_features + extra) * stride)
+        rows, small = full.reshape(-1, stride), w.reshape(-1, stride)
+        rows[self.used] = small[:-extra]
+        rows[-extra:] = small[-extra:]
+        return full
