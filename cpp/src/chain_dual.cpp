@@ -308,13 +308,6 @@ void ChainDual::pairwise_steps(std::int64_t i, double sigma, int steps) {
     if (step < steps) score_outputs(i);
 }
 
-void ChainDual::prefetch_rows(std::int64_t token, const double* w) const {
-  const TokenFeatures& x = chain_.data().features;
-  const std::int64_t stride = chain_.shape().stride;
-  for (std::int64_t f = x.indptr[token]; f < x.indptr[token + 1]; ++f)
-    for (std::int64_t l = 0; l < stride; l += 8) __builtin_prefetch(w + x.indices[f] * stride + l);
-}
-
 /// The examples come in random order, so what the next visits will read is asked for in good time.
 void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                          bool cached) const {
@@ -327,11 +320,9 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     __builtin_prefetch(chain_.data().features.indices + chain_.data().features.indptr[first]);
   }
   if (visit + 1 >= count) return;
-  const std::int64_t next = order[visit + 1], first = chain_.data().offsets[next];
-  if (cached)
-    for (const std::int32_t t : blocks_[static_cast<std::size_t>(next)].tokens) prefetch_rows(first + t, w);
-  else
-    for (std::int64_t t = 0; t < chain_.length(next); ++t) prefetch_rows(first + t, w);
+  const std::int64_t next = order[visit + 1];
+  if (!cached) return chain_.prefetch(next, {w});
+  for (const std::int32_t t : blocks_[static_cast<std::size_t>(next)].tokens) chain_.prefetch_tokens(next, t, 1, {w});
 }
 
 PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,

@@ -72,6 +72,7 @@ double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t i = order[t];
     const WeightView view{it.v, it.s};
+    if (t + 1 < count) problem.prefetch(order[t + 1], view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
     losses += problem.oracle(i, view, smoothing, *work, x).value;
@@ -102,6 +103,7 @@ double svrg_epoch(const Problem& problem, const std::int64_t* order, std::int64_
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t i = order[t];
     const WeightView view{it.v, it.s, c, a};
+    if (t + 1 < count) problem.prefetch(order[t + 1], view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
     losses += problem.oracle(i, view, smoothing, *work, x).value;

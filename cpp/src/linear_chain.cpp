@@ -56,6 +56,18 @@ void LinearChain::score_tokens(std::int64_t i, std::int64_t first, std::int64_t 
   }
 }
 
+void LinearChain::prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const {
+  const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
+  const std::int64_t stride = shape_.stride;
+  for (std::int64_t f = indptr[0]; f < indptr[count]; ++f) {
+    const std::int64_t row = static_cast<std::int64_t>(data_.features.indices[f]) * stride;
+    for (std::int64_t l = 0; l < stride; l += 8) {
+      __builtin_prefetch(w.v + row + l);
+      if (w.c) __builtin_prefetch(w.c + row + l);
+    }
+  }
+}
+
 double LinearChain::best_path(std::int64_t p, ChainWorkspace& work) const {
   const auto rows = static_cast<std::size_t>(p * shape_.stride);
   if (work.beta.size() < rows) work.beta.resize(rows), work.best.resize(rows);

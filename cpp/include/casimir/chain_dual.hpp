@@ -44,7 +44,6 @@ class ChainDual final : public DualBlocks {
   void add_direction(std::int64_t i, const std::uint16_t* labels, double weight);
   void collect_edge_changes();
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w, bool cached) const;
-  void prefetch_rows(std::int64_t token, const double* w) const;
   void apply(std::int64_t i, double sigma, double* w, DualAverage* average);
   double gram(std::int64_t i, std::int64_t s, std::int64_t t) const;
   double end_scores(std::int64_t i, std::int64_t t) const;

@@ -38,6 +38,7 @@ class LinearCandidates final : public Problem {
   void load_weights(const WeightView&, Workspace&) const override {}
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* parts) const override;
+  void prefetch(std::int64_t, const WeightView&) const override {}  // dense rows stream well by themselves
   void subtract_truth(std::int64_t i, double* parts) const override { parts[truth(i)] -= 1.0; }
   void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
 

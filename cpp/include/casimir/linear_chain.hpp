@@ -41,6 +41,7 @@ class LinearChain final : public Problem {
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* parts) const override;
+  void prefetch(std::int64_t i, const WeightView& w) const override { prefetch_tokens(i, 0, length(i), w); }
   void subtract_truth(std::int64_t i, double* parts) const override;
   void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
 
@@ -51,6 +52,7 @@ class LinearChain final : public Problem {
   /// with_cost adds the cost of each label.
   void score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, bool with_cost,
                     double* u) const;
+  void prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const;
   /// Runs max-product on work.u; the best labels are in work.path. Returns the best score.
   double best_path(std::int64_t p, ChainWorkspace& work) const;
   double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;

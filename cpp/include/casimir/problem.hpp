@@ -48,6 +48,8 @@ class Problem {
   /// Needs labels. Writes the marginals of the oracle's answer when `parts` is not null.
   virtual Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                         double* parts) const = 0;
+  /// Asks the memory for what an oracle call on example i will read. Stochastic steps visit examples in random order.
+  virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
   virtual void subtract_truth(std::int64_t i, double* parts) const = 0;
   /// Adds J_i^T parts to the target; rows outside the target's range are left alone.
   virtual void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const = 0;
