@@ -50,6 +50,7 @@ class ComposedKernel:
             gradient = self.model.adjoint(answer.marginals - self.truth.select([i]), [i])
             w *= 1.0 - gamma[t] * lam
             w -= gamma[t] * gradient
+            _check_finite(w)
             losses += float(value[0])
             if total is not None and weights is not None:
                 total += weights[t] * w
@@ -75,6 +76,7 @@ class ComposedKernel:
             gradient = self.model.adjoint(answer.marginals - marginals.select([i]), [i])
             gradient += sigma * (w - c) if sigma > 0.0 else -c
             w -= gamma * gradient
+            _check_finite(w)
             average += w
         return average / len(order)
 
@@ -226,6 +228,13 @@ class ComposedDualBlocks:
         block.weight = [(1.0 - gamma) * weight for weight in block.weight]
         block.weight[target] += gamma
         w -= gamma / (sigma * n) * vector
+
+
+def _check_finite(w: FloatArray) -> None:
+    if not np.isfinite(w).all():
+        raise FloatingPointError(
+            "The weights became infinite; the step size is too large. Leave it at its default, or use a smaller one."
+        )
 
 
 def _gap(block: _Block, scores: FloatArray) -> float:
