@@ -34,8 +34,8 @@ class Casimir:
     decreasing  constant or decreasing smoothing mu_k
     kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 4 sqrt(lam / n)
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
-    stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows the
-                relative accuracy delta_k of eq. (stopping_criterion)
+    stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
+                the relative accuracy delta_k of eq. (stopping_criterion)
     """
 
     inner: SVRG | BCFW = BCFW(pairwise=True, cached_passes=6, skip_below=1.0)
