@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir.costs import Cost
 from casimir.kernels.base import Averaged, DualAverage, Pass
@@ -12,6 +13,8 @@ from casimir.models.base import ScoreModel
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
+
+_TIE = 1e-10  # of the spread of an example's cached scores
 
 
 class ComposedKernel:
@@ -194,11 +197,7 @@ class ComposedDualBlocks:
     def _pairwise_steps(self, i: int, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
         block, n = self._blocks[i], len(self._blocks)
         for step in range(steps):
-            best = int(np.argmax(scores))
-            worst = best
-            for k, weight in enumerate(block.weight):
-                if weight > 0.0 and scores[k] < scores[worst]:
-                    worst = k
+            best, worst = _best_and_worst(scores, np.array(block.weight) > 0.0)
             gain = float(scores[best] - scores[worst])
             if not gain > 0.0:
                 return
@@ -235,6 +234,17 @@ def _check_finite(w: FloatArray) -> None:
         raise FloatingPointError(
             "The weights became infinite; the step size is too large. Leave it at its default, or use a smaller one."
         )
+
+
+def _best_and_worst(scores: FloatArray, active: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """The first best output and the first worst active one.
+
+    A line search that ends inside leaves two scores equal but for rounding, so scores this close count as tied.
+    """
+    tie = _TIE * float(scores.max() - scores.min())
+    best = int(np.argmax(scores >= scores.max() - tie))
+    lowest = np.where(active, scores, np.inf)
+    return best, int(np.argmax(lowest <= lowest.min() + tie))
 
 
 def _gap(block: _Block, scores: FloatArray) -> float:
