@@ -18,9 +18,9 @@ from casimir.structures.base import Structure
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DualPoint:
-    """A point of the dual of F: D = ell - |g|^2 / (2 lam) <= min F, with g = mean_i A_i^T u_i and ell = mean_i <u_i, ell_i>.
+    """A point of the dual of F: D = ell - |g|^2 / (2 lam) <= min F.
 
-    For a CRF, whose losses have no cost, ell is the mean entropy of the u_i.
+    g = mean_i A_i^T u_i and ell = mean_i <u_i, ell_i>, with every u_i in the simplex. For a CRF, whose losses have no cost, ell is the mean entropy of the u_i.
     """
 
     g: FloatArray
@@ -202,7 +202,7 @@ class Proximal:
         return evaluation.gradient + self.kappa * (w - self.center)
 
     def fixed_point(self, evaluation: Evaluation) -> FloatArray:
-        """c such that the gradient of the affine part, g + lam w + kappa (w - z), is sigma (w - c); -g when sigma = 0."""
+        """c with g + lam w + kappa (w - z) = sigma (w - c), the affine part of the gradient; -g when sigma = 0."""
         assert evaluation.dual is not None
         if self.sigma == 0.0:
             return -evaluation.dual.g

@@ -1,4 +1,4 @@
-"""How a pass over a finite sum is carried out: natively for linear chains and candidate lists, composed for the rest."""
+"""How a pass over a finite sum runs: natively for linear chains and candidate lists, composed for the rest."""
 
 from casimir.kernels.base import DualBlocks, Kernel, Pass
 from casimir.kernels.composed import ComposedKernel

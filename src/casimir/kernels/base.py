@@ -110,7 +110,10 @@ class Kernel(Protocol):
         mu: float,
         w: FloatArray,
     ) -> FloatArray:
-        """w <- w - gamma (A_i^T (u_i(w) - u_i(snapshot)) + sigma (w - c)), or ... - c) when sigma = 0; returns the mean iterate."""
+        """w <- w - gamma (A_i^T (u_i(w) - u_i(snapshot)) + sigma (w - c)), with -c for the last term when sigma = 0.
+
+        Returns the mean iterate.
+        """
         ...
 
     def dual_blocks(self) -> DualBlocks: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir.costs import Cost
 from casimir.kernels.base import Averaged, DualAverage, Pass
@@ -52,6 +53,7 @@ class ComposedKernel:
             gradient = self.model.adjoint(answer.marginals - self.truth.select([i]), [i])
             w *= 1.0 - gamma[t] * lam
             w -= gamma[t] * gradient
+            _check_finite(w)
             losses += float(value[0])
             if total is not None and weights is not None:
                 total += weights[t] * w
@@ -77,6 +79,7 @@ class ComposedKernel:
             gradient = self.model.adjoint(answer.marginals - marginals.select([i]), [i])
             gradient += sigma * (w - c) if sigma > 0.0 else -c
             w -= gamma * gradient
+            _check_finite(w)
             average += w
         return average / len(order)
 
@@ -194,9 +197,8 @@ class ComposedDualBlocks:
     def _pairwise_steps(self, i: int, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
         block, n = self._blocks[i], len(self._blocks)
         for step in range(steps):
-            best, worst, tie = _pairwise_move(scores, np.array(block.weight))
-            gain = float(scores[best] - scores[worst])
-            if not gain > tie:
+            best, worst, gain = _pairwise_move(scores, np.array(block.weight) > 0.0)
+            if gain == 0.0:
                 return
             direction = np.zeros(len(block.outputs))
             direction[best], direction[worst] = 1.0, -1.0
@@ -226,18 +228,24 @@ class ComposedDualBlocks:
         w -= gamma / (sigma * n) * vector
 
 
-def _gap(block: _Block, scores: FloatArray) -> float:
-    return max(0.0, float(scores.max() - np.array(block.weight) @ scores))
+def _check_finite(w: FloatArray) -> None:
+    if not np.isfinite(w).all():
+        raise FloatingPointError(
+            "The weights became infinite; the step size is too large. Leave it at its default, or use a smaller one."
+        )
 
 
-def _pairwise_move(scores: FloatArray, weight: FloatArray) -> tuple[int, int, float]:
-    """The best output, the worst active one, and how much counts as a tie.
+def _pairwise_move(scores: FloatArray, active: npt.NDArray[np.bool_]) -> tuple[int, int, float]:
+    """The first best output, the first worst active one, and the difference of their scores, 0 when nothing is left.
 
-    An exact line search makes two scores equal but for rounding, so scores that close count as equal, and the lowest
-    index is taken.
+    A line search that ends inside leaves two scores equal but for rounding, so scores this close count as tied.
     """
     tie = _TIE * float(np.abs(scores).max())
-    active = weight > 0.0
-    best = np.flatnonzero(scores >= scores.max() - tie)[0]
-    worst = np.flatnonzero(active & (scores <= scores[active].min() + tie))[0]
-    return int(best), int(worst), tie
+    lowest = np.where(active, scores, np.inf)
+    best, worst = int(np.argmax(scores >= scores.max() - tie)), int(np.argmax(lowest <= lowest.min() + tie))
+    gain = float(scores[best] - scores[worst])
+    return best, worst, gain if gain > tie else 0.0
+
+
+def _gap(block: _Block, scores: FloatArray) -> float:
+    return max(0.0, float(scores.max() - np.array(block.weight) @ scores))

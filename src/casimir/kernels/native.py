@@ -9,6 +9,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
+from casimir._validate import flat_labels
 from casimir.costs import Cost, Hamming
 from casimir.kernels.base import Averaged, DualAverage, Pass
 from casimir.models.linear import LinearCandidateModel, LinearChainModel
@@ -55,7 +56,7 @@ def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArr
     table = None
     if isinstance(cost, Hamming):
         table = 1.0 - np.eye(labels) if cost.weights is None else cost.weights
-    flat = np.concatenate([np.zeros(0, dtype=np.int32), *y]).astype(np.int32)
+    flat = flat_labels(y, X.lengths, labels, "y").astype(np.int32)
     return core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, labels, flat, table)
 
 
@@ -63,7 +64,8 @@ def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArr
 def _(model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
     if not isinstance(structure, Candidates) or not hasattr(core, "linear_candidates"):
         return None
-    flat = np.concatenate([np.zeros(0, dtype=np.int32), *y]).astype(np.int32)
+    sizes = np.diff(model.offsets)
+    flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
     costs = None if cost is None else cost.parts(structure, model.scores(model.zeros()), y).nodes
     return core.linear_candidates(model.offsets, model.features, flat, costs)
 

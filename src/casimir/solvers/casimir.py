@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir.objective import DualPoint, Objective, Proximal
+from casimir.objective import DualPoint, Evaluation, Objective, Proximal
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard
 from casimir.solvers.base import Monitor
@@ -19,7 +19,9 @@ from casimir.solvers.svrg import SVRG
 
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
 _DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu_k hardly depend on it
-_MAX_INNER_EPOCHS = 1000
+_ROUNDING = 1e-12  # relative changes that mean nothing
+_MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
+_LONGEST_SEARCH = 2.0**10  # and no step size helps
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Casimir:
     decreasing  constant or decreasing smoothing mu_k
     kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 4 sqrt(lam / n)
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
-    stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows the
-                relative accuracy delta_k of eq. (stopping_criterion)
+    stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
+                the relative accuracy delta_k of eq. (stopping_criterion)
     """
 
     inner: SVRG | BCFW = BCFW(pairwise=True, cached_passes=6, skip_below=1.0)
@@ -78,8 +80,10 @@ class Casimir:
             k += 1
             problem, mu = Proximal(objective, regime.kappa(k), z), regime.mu(k)
             start = self._start(w, z, z_before, problem)
-            new = subproblems.solve(problem, start, mu, regime.delta(k) if self.stopping == "accuracy" else None)
-            if monitor.epoch(new, dual=subproblems.dual, mu=mu, kappa=problem.kappa):
+            delta = regime.delta(k) if self.stopping == "accuracy" else None
+            new, found = subproblems.solve(problem, start, mu, delta)
+            value, dual = found.objective, subproblems.dual
+            if monitor.epoch(new, objective=value, smoothed=found.smoothed, dual=dual, mu=mu, kappa=problem.kappa):
                 return
             next_alpha = regime.next_alpha(alpha, k)
             z_before, z = z, new + regime.beta(alpha, next_alpha, k) * (new - w)
@@ -102,27 +106,54 @@ class Casimir:
 
 @dataclass
 class _Subproblems:
-    """Solves one proximal subproblem after another and keeps the best dual point met on the way."""
+    """Solves one proximal subproblem after another and keeps the best dual point met on the way.
+
+    The search for L sees only the first steps from w0; later L is doubled whenever an epoch makes a subproblem worse.
+    """
 
     svrg: SVRG
     lipschitz: float
     rng: np.random.Generator
     dual: DualPoint
 
-    def solve(self, problem: Proximal, w: FloatArray, mu: float, delta: float | None) -> FloatArray:
+    def solve(self, problem: Proximal, w: FloatArray, mu: float, delta: float | None) -> tuple[FloatArray, Evaluation]:
         """One epoch without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        lam = problem.objective.lam
+        evaluation = self._snapshot(problem, w, mu)
+        if delta is None:
+            trial, after, worse = self._epoch(problem, w, evaluation, mu, self.lipschitz)
+            self.lipschitz *= 2.0 if worse else 1.0
+            return trial, after
+        lipschitz = self.lipschitz
         for _ in range(_MAX_INNER_EPOCHS):
-            evaluation = self.svrg.snapshot(problem.objective, w, mu)
-            assert evaluation.dual is not None
-            if lam > 0.0:
-                self.dual = self.dual.towards(evaluation.dual, lam)
-            if delta is not None:
-                gradient, moved = problem.gradient(w, evaluation), w - problem.center
-                bound = problem.sigma * delta * problem.kappa * float(moved @ moved)
-                if float(gradient @ gradient) <= bound:
-                    return w
-            w = self.svrg.epoch(problem, w, evaluation, mu, self.lipschitz, self.rng)
-            if delta is None:
-                return w
-        return w
+            if _is_accurate(problem, w, evaluation, delta):
+                break
+            trial, after, worse = self._epoch(problem, w, evaluation, mu, lipschitz)
+            if not worse:
+                w, evaluation = trial, after
+                continue
+            lipschitz *= 2.0
+            if lipschitz > _LONGEST_SEARCH * self.lipschitz:
+                return w, evaluation
+        self.lipschitz = lipschitz
+        return w, evaluation
+
+    def _epoch(
+        self, problem: Proximal, w: FloatArray, evaluation: Evaluation, mu: float, lipschitz: float
+    ) -> tuple[FloatArray, Evaluation, bool]:
+        """The next point, its evaluation, and whether its step size, unless it was given, proved too large."""
+        trial = self.svrg.epoch(problem, w, evaluation, mu, lipschitz, self.rng)
+        after, before = self._snapshot(problem, trial, mu), problem.smoothed(w, evaluation)
+        worse = not problem.smoothed(trial, after) <= before + _ROUNDING * abs(before)
+        return trial, after, worse and self.svrg.lipschitz is None
+
+    def _snapshot(self, problem: Proximal, w: FloatArray, mu: float) -> Evaluation:
+        evaluation = self.svrg.snapshot(problem.objective, w, mu)
+        assert evaluation.dual is not None
+        if problem.objective.lam > 0.0:
+            self.dual = self.dual.towards(evaluation.dual, problem.objective.lam)
+        return evaluation
+
+
+def _is_accurate(problem: Proximal, w: FloatArray, evaluation: Evaluation, delta: float) -> bool:
+    gradient, moved = problem.gradient(w, evaluation), w - problem.center
+    return float(gradient @ gradient) <= problem.sigma * delta * problem.kappa * float(moved @ moved)

@@ -19,13 +19,13 @@ from casimir.solvers.bcfw import BCFW, check_dual_start
 class DualProximalPoint:
     """Outer step k: approximately minimise F + (kappa/2) |w - z|^2, then z = w.
 
-    The subproblem is again a structural SVM with sigma = lam + kappa and w = (kappa z - g) / sigma, so its dual variables
-    alpha, and hence g = mean_i A_i^T alpha_i and ell, are kept from one centre to the next. They are feasible for F
-    itself: D = ell - |g|^2 / (2 lam). With z moved to w, the new point is w + (kappa / sigma) (w - z).
+    The subproblem is again a structural SVM with sigma = lam + kappa and w = (kappa z - g) / sigma, so its dual
+    variables alpha, and hence g = mean_i A_i^T alpha_i and ell, are kept from one centre to the next. They are feasible
+    for F itself: D = ell - |g|^2 / (2 lam). With z moved to w, the new point is w + (kappa / sigma) (w - z).
 
-    On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam). S is known only from the last
-    visits, and the average of the w's is better than the last, so the prediction is scaled by what it was off by the last
-    time. F is evaluated when the tolerance may be reached, or when half of the predicted gap has gone.
+    On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam). S is known only from the
+    last visits, and the average of the w's is better than the last, so the prediction is scaled by what it was off by
+    the last time. F is evaluated when the tolerance may be reached, or when half of the predicted gap has gone.
     """
 
     objective: Objective

@@ -18,8 +18,8 @@ from casimir.solvers.smoothness import default_mu
 class LBFGS:
     """Quasi-Newton steps on F_mu; an epoch is one iteration (one full pass or a few).
 
-    smoothing, mu  as for SVRG, but entropy by default: the top-K strategy is not exact everywhere, so its line search may
-                   fail. A CRF is smooth already and takes neither
+    smoothing, mu  as for SVRG, but entropy by default: the top-K strategy is not exact everywhere, and there a line
+                   search may fail. A CRF is smooth already and takes neither
     memory         pairs of steps and gradient changes that are kept
     """
 

@@ -47,14 +47,14 @@ class Regime:
         return 1.0 / (k + 1.0) ** 2
 
     def next_alpha(self, alpha: float, k: int) -> float:
-        """The root in (0, 1) of alpha_k^2 (kappa_{k+1} + lam) = (1 - alpha_k) alpha_{k-1}^2 (kappa_k + lam) + alpha_k lam."""
+        """alpha_k in (0, 1): alpha_k^2 (kappa_{k+1} + lam) = (1 - alpha_k) alpha_{k-1}^2 (kappa_k + lam) + alpha_k lam."""
         a = self.kappa(k + 1) + self.lam
         c = alpha**2 * (self.kappa(k) + self.lam)
         b = c - self.lam
         return (-b + math.sqrt(b * b + 4.0 * a * c)) / (2.0 * a)
 
     def beta(self, alpha: float, next_alpha: float, k: int) -> float:
-        """beta_k = alpha_{k-1} (1 - alpha_{k-1}) (kappa_k + lam) / (alpha_{k-1}^2 (kappa_k + lam) + alpha_k (kappa_{k+1} + lam))."""
+        """beta_k = a (1 - a) (kappa_k + lam) / (a^2 (kappa_k + lam) + alpha_k (kappa_{k+1} + lam)), a = alpha_{k-1}."""
         scale = self.kappa(k) + self.lam
         return alpha * (1.0 - alpha) * scale / (alpha**2 * scale + next_alpha * (self.kappa(k + 1) + self.lam))
 

@@ -53,16 +53,21 @@ def minimize(
     callbacks are called as callback(row, w) after every epoch; one that returns True ends the run. Ctrl-C ends it too:
     the best point so far is returned with status "interrupted". The same seed gives the same result.
     """
+    if not callable(getattr(solver, "run", None)):
+        raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW() or Casimir().")
     if epochs < 1:
         raise ValueError(f"epochs={epochs}; it must be 1 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
-    start = np.zeros(objective.n_params) if w0 is None else np.asarray(w0, dtype=np.float64)
-    if start.shape != (objective.n_params,) or not np.isfinite(start).all():
-        raise ValueError(f"w0 must be {objective.n_params} finite numbers; it has shape {list(start.shape)}.")
+    start = np.zeros(objective.n_params) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
+    if start.shape != (objective.n_params,):
+        raise ValueError(f"w0 has shape {list(start.shape)}; it must be {objective.n_params} numbers.")
+    if not np.isfinite(start).all():
+        raise ValueError("w0 has entries that are NaN or infinite; they must be finite.")
     recorder = Recorder(objective, epochs, tol, tuple(callbacks))
     try:
-        solver.run(objective, start, recorder, np.random.default_rng(seed))
+        with np.errstate(over="ignore", invalid="ignore"):  # a step size that is too large gets an error of its own
+            solver.run(objective, start, recorder, np.random.default_rng(seed))
     except KeyboardInterrupt:
         if not recorder.trace.rows:
             raise
@@ -138,7 +143,7 @@ class Recorder:
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
         before = time.perf_counter()
-        wants_to_stop = [callback(row, w) is True for callback in self._callbacks]
+        wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
         self._paused += time.perf_counter() - before
         if any(wants_to_stop):
             self.status = "callback"
@@ -152,3 +157,8 @@ class Recorder:
             self.status = "epochs"
             return True
         return False
+
+
+def _is_true(answer: object) -> bool:
+    """True, NumPy's as well; anything else that a callback happens to return does not end a run."""
+    return isinstance(answer, bool | np.bool_) and bool(answer)

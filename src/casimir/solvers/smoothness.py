@@ -44,6 +44,7 @@ def guess_lipschitz(objective: Objective, w: FloatArray, mu: float, rng: np.rand
         difference = structure.mixture(s, [np.stack([output, objective.y[i]])], [np.array([1.0, -1.0])])
         vector = objective.model.adjoint(difference, [i])
         squares.append(float(vector @ vector))
+    objective.oracle_calls += len(examples)
     return max(float(np.mean(squares)), 1e-12) / mu
 
 
@@ -60,12 +61,14 @@ def search_lipschitz(
     seed = int(rng.integers(2**32))
 
     def value(lipschitz: float) -> float:
-        with np.errstate(all="ignore"):
+        try:
             trial = svrg.epoch(problem, w, evaluation, mu, lipschitz, np.random.default_rng(seed), steps)
-            if not np.isfinite(trial).all() or np.abs(trial).max() > 1e100:
-                return math.inf
-            after = objective.evaluate(trial, svrg.smoothing, mu, gradient=False)
-            return problem.smoothed(trial, after)
+        except FloatingPointError:
+            return math.inf
+        if not np.isfinite(trial).all() or np.abs(trial).max() > 1e100:
+            return math.inf
+        after = objective.evaluate(trial, svrg.smoothing, mu, gradient=False)
+        return problem.smoothed(trial, after)
 
     lipschitz = guess_lipschitz(objective, w, mu if mu > 0.0 else 1.0, rng)
     best, start = value(lipschitz), problem.smoothed(w, evaluation)

@@ -16,7 +16,7 @@ from casimir.solvers.smoothness import default_mu, search_lipschitz
 
 @dataclass(frozen=True)
 class SVRG:
-    """w <- w - gamma (g_i(w) - g_i(w~) + grad F_mu(w~) + lam (w - w~)); an epoch is n such steps after one full gradient.
+    """w <- w - gamma (g_i(w) - g_i(w~) + grad F_mu(w~) + lam (w - w~)), n such steps after one full gradient.
 
     The next snapshot w~ is the average of the epoch's iterates (Johnson & Zhang, 2013; Sec. 6.2 of the paper).
 

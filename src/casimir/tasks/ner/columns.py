@@ -7,7 +7,7 @@
     4          word pos chunk label                word lemma pos chunk
     5          word lemma pos chunk label
 
-Columns are separated by tabs, if the first line has one, or else by any run of blanks.
+Columns are separated by tabs, if the first token's line has one, or else by any run of blanks.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _split(text: str, name: str) -> _Table:
         if not line.strip(" \t"):
             open_block = None
             continue
-        if not table.blocks and not table.boundaries:
+        if not table.blocks:
             table.separator = "\t" if "\t" in line else " "
         row = line.split("\t") if table.separator == "\t" else _BLANKS.split(line.strip(" \t"))
         if row[0].startswith(DOCUMENT_START):

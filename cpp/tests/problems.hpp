@@ -1,0 +1,53 @@
+// Small random problems that own their arrays, and what must hold for every Problem.
+#pragma once
+
+#include <memory>
+
+#include "casimir/linear_candidates.hpp"
+#include "casimir/linear_chain.hpp"
+#include "testing.hpp"
+
+namespace testing {
+
+struct ChainArrays {
+  std::vector<std::int64_t> offsets, indptr;
+  std::vector<std::uint32_t> indices;  // of a token: sorted, a bucket may come twice
+  std::vector<double> values, cost;
+  std::vector<std::int32_t> y;
+  std::unique_ptr<casimir::LinearChain> problem;
+};
+
+/// Heap-allocated, because the problem looks into the arrays.
+std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, Random& random);
+
+struct CandidateArrays {
+  std::vector<std::int64_t> offsets;
+  std::vector<double> f64, cost;
+  std::vector<float> f32;
+  std::vector<std::int32_t> y;
+  std::unique_ptr<casimir::LinearCandidates> problem, problem32;  // the same features in both storages
+};
+
+/// The features are representable as float32.
+std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random);
+
+casimir::Answer answer_of(const casimir::Problem& problem, std::int64_t i, const casimir::WeightView& w,
+                          const casimir::Smoothing& smoothing, std::vector<double>* parts);
+
+std::vector<double> sum_of_gradients(const casimir::Problem& problem, const std::vector<double>& w,
+                                     const casimir::Smoothing& smoothing, int threads);
+double sum_of_values(const casimir::Problem& problem, const std::vector<double>& w,
+                     const casimir::Smoothing& smoothing);
+
+/// The gradient of a smoothed value equals its central differences.
+void check_gradient(const casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
+/// The oracle at w = a c + s v does not depend on the form that w comes in.
+void check_affine_weights(const casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
+/// Values, marginals and gradient have the same bits on any number of threads.
+void check_threads(const casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
+/// Scattering to ranges of rows one after another equals scattering to all; q follows with its own factor.
+void check_scatter_ranges(const casimir::Problem& problem, Random& random);
+/// max <= smoothed <= max + mu bound, and <u, ell> - <u, a> agree with the value of the hard max where mu is tiny.
+void check_bounds(const casimir::Problem& problem, const casimir::Smoothing& smoothing, double bound, Random& random);
+
+}  // namespace testing

@@ -1,0 +1,150 @@
+// Oracles of chains against the enumeration of all outputs.
+#include <functional>
+#include <limits>
+
+#include "casimir/chain_batch.hpp"
+#include "testing.hpp"
+
+using namespace testing;
+
+namespace {
+
+struct Instance {
+  int labels;
+  bool shared;
+  std::vector<std::int64_t> offsets;
+  std::vector<double> nodes, edges;
+
+  casimir::ChainBatch batch() const {
+    return {nodes.data(), offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, edges.data(), shared, labels};
+  }
+  std::int64_t length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
+  std::size_t node(std::size_t i, std::int64_t t, std::int64_t y) const {
+    return static_cast<std::size_t>((offsets[i] + t) * labels + y);
+  }
+  std::size_t edge(std::size_t i, std::int64_t t, std::int64_t y, std::int64_t z) const {
+    const std::int64_t first = shared ? 0 : offsets[i] - static_cast<std::int64_t>(i) + t;
+    return static_cast<std::size_t>((first * labels + y) * labels + z);
+  }
+};
+
+/// Two chains of length p and one of length 1. With ties, the scores are small integers and all sums are exact.
+Instance make_instance(int labels, std::int64_t p, bool shared, bool ties, Random& random) {
+  Instance chain{labels, shared, {0, p, p + 1, 2 * p + 1}, {}, {}};
+  chain.nodes = random.uniforms((2 * p + 1) * labels, -2.0, 2.0);
+  chain.edges = random.uniforms((shared ? 1 : 2 * (p - 1)) * labels * labels, -2.0, 2.0);
+  if (ties) {
+    for (double& value : chain.nodes) value = std::round(value);
+    for (double& value : chain.edges) value = std::round(value);
+  }
+  return chain;
+}
+
+struct Output {
+  double score;
+  std::vector<std::int64_t> labels;
+};
+
+/// All outputs of example i, best first, equal scores in lexicographic order.
+std::vector<Output> enumerate(const Instance& chain, std::size_t i) {
+  std::vector<Output> outputs;
+  std::vector<std::int64_t> y(static_cast<std::size_t>(chain.length(i)));
+  const std::function<void(std::size_t, double)> extend = [&](std::size_t t, double score) {
+    if (t == y.size()) {
+      outputs.push_back({score, y});
+      return;
+    }
+    for (std::int64_t l = 0; l < chain.labels; ++l) {
+      y[t] = l;
+      const auto position = static_cast<std::int64_t>(t);
+      const double step = t ? chain.edges[chain.edge(i, position - 1, y[t - 1], l)] : 0.0;
+      extend(t + 1, score + chain.nodes[chain.node(i, position, l)] + step);
+    }
+  };
+  extend(0, 0.0);
+  std::stable_sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+  return outputs;
+}
+
+void check_labels(const std::int64_t* actual, const std::vector<std::int64_t>& expected) {
+  for (std::size_t t = 0; t < expected.size(); ++t) check_equal(actual[t], expected[t]);
+}
+
+void check_max_and_topk(const Instance& chain, const std::vector<std::vector<Output>>& all) {
+  std::vector<double> values(all.size());
+  std::vector<std::int64_t> labels(static_cast<std::size_t>(chain.offsets.back()));
+  casimir::chain_max(chain.batch(), 2, values.data(), labels.data());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    check_close(values[i], all[i][0].score, 1e-13);
+    check_labels(labels.data() + chain.offsets[i], all[i][0].labels);
+  }
+  for (const std::int64_t k : {1, 2, 7, 40}) {
+    const auto top = casimir::chain_topk(chain.batch(), k, std::numeric_limits<double>::infinity(), 2);
+    std::size_t value = 0, label = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      check_equal(top.counts[i], std::min<std::int64_t>(k, static_cast<std::int64_t>(all[i].size())));
+      for (std::int64_t j = 0; j < top.counts[i]; ++j, ++value, label += all[i][0].labels.size()) {
+        check_close(top.values[value], all[i][static_cast<std::size_t>(j)].score, 1e-13);
+        check_labels(top.labels.data() + label, all[i][static_cast<std::size_t>(j)].labels);
+      }
+    }
+  }
+}
+
+void check_max_marginals(const Instance& chain, const std::vector<std::vector<Output>>& all) {
+  std::vector<double> expected(chain.nodes.size(), -INFINITY), actual(chain.nodes.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const Output& output : all[i])
+      for (std::int64_t t = 0; t < chain.length(i); ++t) {
+        double& best = expected[chain.node(i, t, output.labels[static_cast<std::size_t>(t)])];
+        best = std::max(best, output.score);
+      }
+  casimir::chain_max_marginals(chain.batch(), 2, actual.data());
+  for (std::size_t j = 0; j < expected.size(); ++j) check_close(actual[j], expected[j], 1e-12);
+}
+
+void check_expect(const Instance& chain, const std::vector<std::vector<Output>>& all, double mu) {
+  const auto labels = static_cast<std::size_t>(chain.labels);
+  const std::size_t n_edges = static_cast<std::size_t>(chain.offsets.back()) - all.size();
+  std::vector<double> nodes(chain.nodes.size()), edges(n_edges * labels * labels, 0.0), values(all.size());
+  casimir::chain_expect(chain.batch(), mu, 2, values.data(), nodes.data(), edges.data());
+  std::vector<double> expected_nodes(nodes.size(), 0.0), expected_edges(edges.size(), 0.0);
+  Instance separate = chain;  // marginals of edges are never shared
+  separate.shared = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    double sum = 0.0;
+    for (const Output& output : all[i]) sum += std::exp((output.score - all[i][0].score) / mu);
+    check_close(values[i], all[i][0].score + mu * std::log(sum), 1e-12);
+    for (const Output& output : all[i]) {
+      const double weight = std::exp((output.score - all[i][0].score) / mu) / sum;
+      for (std::int64_t t = 0; t < chain.length(i); ++t) {
+        const std::int64_t y = output.labels[static_cast<std::size_t>(t)];
+        expected_nodes[chain.node(i, t, y)] += weight;
+        if (t > 0) expected_edges[separate.edge(i, t - 1, output.labels[static_cast<std::size_t>(t - 1)], y)] += weight;
+      }
+    }
+  }
+  for (std::size_t j = 0; j < nodes.size(); ++j) check_close(nodes[j], expected_nodes[j], 1e-12);
+  for (std::size_t j = 0; j < edges.size(); ++j) check_close(edges[j], expected_edges[j], 1e-12);
+}
+
+}  // namespace
+
+void test_chain() {
+  Random random(3);
+  const struct {
+    int labels;
+    std::int64_t length;
+  } sizes[] = {{1, 5}, {2, 6}, {5, 4}, {8, 4}, {9, 4}, {13, 3}, {16, 3}, {33, 3}, {70, 2}};
+  for (const auto& size : sizes)
+    for (const bool shared : {true, false})
+      for (const bool ties : {false, true}) {
+        const Instance chain = make_instance(size.labels, size.length, shared, ties, random);
+        std::vector<std::vector<Output>> all;
+        for (std::size_t i = 0; i + 1 < chain.offsets.size(); ++i) all.push_back(enumerate(chain, i));
+        check_max_and_topk(chain, all);
+        check_max_marginals(chain, all);
+        check_expect(chain, all, 1.0);
+        check_expect(chain, all, 0.05);
+      }
+}

@@ -1,0 +1,84 @@
+"""Which problems and smoothings run natively, and what the native kernel refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from problems import candidate_parts, chain_parts
+
+import casimir as cs
+from casimir._native import core
+from casimir.kernels import native_problem, native_smoothing
+from casimir.smoothing import L2, Entropy, Hard
+
+
+def test_every_smoothing_of_the_library_is_known() -> None:
+    assert native_smoothing(Hard(), 3.0) == ("hard", 1, 0.0)
+    assert native_smoothing(L2(7), 0.5) == ("l2", 7, 0.5)
+    assert native_smoothing(L2(cap=99), 0.5) == ("l2", 99, 0.5)
+    assert native_smoothing(Entropy(), 0.5) == ("entropy", 1, 0.5)
+
+
+def test_an_unknown_smoothing_takes_the_composed_kernel() -> None:
+    class Own:
+        def __call__(self, structure, s, mu):
+            return Hard()(structure, s)
+
+        def bound(self, log_n_outputs):
+            return 0.0
+
+    assert native_smoothing(Own(), 1.0) is None
+    objective = chain_parts().objective(0.1)
+    assert objective.is_native
+    w = np.random.default_rng(0).normal(size=objective.n_params)
+    assert objective.evaluate(w, Own()).objective == pytest.approx(objective.value(w), abs=1e-12)
+
+
+def test_chains_run_natively_only_with_costs_that_the_core_knows() -> None:
+    parts = chain_parts()
+
+    class Own(cs.Hamming.__base__):
+        def parts(self, structure, s, y):
+            return cs.Hamming().parts(structure, s, y)
+
+        def __call__(self, y_true, y_pred, example=None):
+            return cs.Hamming()(y_true, y_pred)
+
+    assert native_problem(parts.model, parts.structure, None, parts.y) is not None
+    objective = cs.Objective(parts.model, parts.structure, Own(), parts.y, 0.1)
+    assert not objective.is_native
+    assert objective.value(parts.model.zeros()) == pytest.approx(parts.objective(0.1).value(parts.model.zeros()))
+
+
+def test_candidate_lists_run_natively() -> None:
+    if not hasattr(core, "linear_candidates"):
+        pytest.skip("the core was built without candidate lists")
+    assert candidate_parts().objective(0.1).is_native
+
+
+def test_native_false_composes() -> None:
+    assert not chain_parts().objective(0.1, native=False).is_native
+
+
+@pytest.mark.parametrize("smoothing", [L2(3), L2(), Entropy()])
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("mu", [0.0, -1.0])
+def test_smoothing_without_a_positive_mu_is_refused(smoothing: object, native: bool, mu: float) -> None:
+    objective = chain_parts().objective(0.1, native=native)
+    with pytest.raises(ValueError, match="mu"):
+        objective.evaluate(np.zeros(objective.n_params), smoothing, mu)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_labels_of_every_example_are_checked(native: bool) -> None:
+    parts = chain_parts(n=4)
+    lengths = [len(y) for y in parts.y]
+    wrong = [*parts.y[:-1], np.append(parts.y[-1], 0)]
+    swapped = [parts.y[0], *parts.y[:0:-1]]
+    assert sorted(map(len, swapped)) == sorted(lengths)
+    assert list(map(len, swapped)) != lengths
+    for y in (wrong, swapped, [*parts.y[:-1], parts.y[-1] + 3]):
+        with pytest.raises(ValueError, match=r"\[[1-3]\]"):
+            dataclasses.replace(parts, y=y).objective(0.1, native=native).value(parts.model.zeros())
