@@ -16,12 +16,13 @@ from benchmarks.context import Context
 from benchmarks.data import Corpora
 from benchmarks.gap import gap_rows
 from benchmarks.memory import memory_row
-from benchmarks.oracles import exp_row, threads_row, topk_row
+from benchmarks.oracles import exp_row, topk_row
 from benchmarks.passes import max_row, sgd_row
 from benchmarks.quality import default_rows, paper_row
 from benchmarks.svrg import svrg_row
 from benchmarks.table import Row, failed, render
 from benchmarks.tagging import tagging_row
+from benchmarks.threads import threads_row
 from benchmarks.useful import useful_rows
 from casimir._native import isa_level
 

@@ -1,8 +1,7 @@
-"""Oracles over the whole training set, scoring included and marginals kept; and full passes on two threads."""
+"""Oracles over the whole training set, scoring included and marginals kept."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from benchmarks.clock import medians, take_turns
 from benchmarks.table import Row, ms, times
-from casimir._arrays import aligned_zeros
 from casimir.costs import Hamming
 from casimir.kernels import native_problem
 from casimir.models.linear import LinearChainModel
@@ -80,34 +78,4 @@ def exp_row(context: Context, target: float) -> Row:
     ours = f"{ms(seconds['exp'])} / {ms(seconds['max'])}"
     return Row(
         "exp oracle / max oracle", "-", ours, times(ratio), f"<= {times(target)}", ratio <= target, "", {"ratio": ratio}
-    )
-
-
-def threads_row(context: Context, target: float) -> Row:
-    """Wall clock; other work on the machine counts against the two threads."""
-    problem, w = problem_of(context.paper()), context.weights
-    parts, gradient = np.zeros(problem.n_parts), aligned_zeros(problem.dim)
-    context.say("full passes on one and two threads")
-    seconds = medians(
-        take_turns(
-            {
-                "1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, parts, gradient),
-                "2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, parts, gradient),
-                "values 1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, None, None),
-                "values 2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, None, None),
-            },
-            REPETITIONS,
-            time.perf_counter,
-        )
-    )
-    speedup, values = seconds["1"] / seconds["2"], seconds["values 1"] / seconds["values 2"]
-    return Row(
-        "full pass (value and gradient) on 2 threads",
-        "-",
-        f"{ms(seconds['1'])} -> {ms(seconds['2'])}",
-        times(speedup),
-        f">= {times(target)}",
-        speedup >= target,
-        f"wall clock, so other work on the machine counts; without the gradient {times(values)}",
-        {"seconds": seconds, "speedup": speedup, "speedup of values": values},
     )

@@ -63,11 +63,11 @@ def _price(workload: Workload, mu: float) -> tuple[float, float]:
 
 
 def _seconds_per_step(workload: Workload) -> float:
-    """From epochs of n and 2n steps: what does not grow with the steps cancels."""
+    """From epochs of n and 5n steps: what does not grow with the steps cancels."""
     objective, _, epoch = _prepare(workload, MUS[0])
     n = objective.n_examples
-    seconds = medians(take_turns({"n": lambda: epoch(n), "2n": lambda: epoch(2 * n)}, 7))
-    return (seconds["2n"] - seconds["n"]) / n
+    seconds = medians(take_turns({"n": lambda: epoch(n), "5n": lambda: epoch(5 * n)}, 9))
+    return (seconds["5n"] - seconds["n"]) / (4 * n)
 
 
 def _widened(workload: Workload, n_features: int) -> Workload:

@@ -27,7 +27,8 @@ void check_size(std::size_t size, std::int64_t expected, const char* name) {
 
 void check_order(const Order& order, std::int64_t n) {
   for (std::size_t t = 0; t < order.size(); ++t)
-    if (order.data()[t] < 0 || order.data()[t] >= n) throw std::invalid_argument("order names an example that does not exist.");
+    if (order.data()[t] < 0 || order.data()[t] >= n)
+      throw std::invalid_argument("order names an example that does not exist.");
 }
 
 template <class Array>

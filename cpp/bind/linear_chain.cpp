@@ -7,7 +7,8 @@ namespace {
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
 
 ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t, nb::ndim<1>> indices,
-                                nb::object values, std::int64_t n_features, int n_labels, nb::object y, nb::object cost) {
+                                nb::object values, std::int64_t n_features, int n_labels, nb::object y,
+                                nb::object cost) {
   if (n_labels < 1) throw std::invalid_argument("a chain needs at least one label.");
   if (indptr.size() < 1) throw std::invalid_argument("indptr needs at least one entry.");
   const auto tokens = static_cast<std::int64_t>(indptr.size()) - 1;
@@ -20,8 +21,13 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
       if (f > indptr.data()[t] && indices.data()[f] < indices.data()[f - 1])
         throw std::invalid_argument("the feature indices of a token must be sorted.");
     }
-  casimir::LinearChainData data{offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1,
-                                {indptr.data(), indices.data(), nullptr}, n_features, n_labels, nullptr, nullptr};
+  casimir::LinearChainData data{offsets.data(),
+                                static_cast<std::int64_t>(offsets.size()) - 1,
+                                {indptr.data(), indices.data(), nullptr},
+                                n_features,
+                                n_labels,
+                                nullptr,
+                                nullptr};
   ProblemHandle handle;
   handle.owners = {nb::cast(offsets), nb::cast(indptr), nb::cast(indices)};
   if (!values.is_none()) {
@@ -32,7 +38,8 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
   }
   if (!y.is_none()) {
     const auto array = nb::cast<InArray<std::int32_t, nb::ndim<1>>>(y, false);
-    if (static_cast<std::int64_t>(array.size()) != tokens) throw std::invalid_argument("y must have one label per token.");
+    if (static_cast<std::int64_t>(array.size()) != tokens)
+      throw std::invalid_argument("y must have one label per token.");
     for (std::size_t t = 0; t < array.size(); ++t)
       if (array.data()[t] < 0 || array.data()[t] >= n_labels) throw std::invalid_argument("a label is out of range.");
     data.y = array.data();

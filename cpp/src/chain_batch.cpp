@@ -38,7 +38,8 @@ class PaddedChain {
   }
 
   Transitions transitions() const {
-    return {to_.data(), from_.data(), batch_.shared_edges ? 0 : static_cast<std::int64_t>(shape_.labels) * shape_.stride};
+    return {to_.data(), from_.data(),
+            batch_.shared_edges ? 0 : static_cast<std::int64_t>(shape_.labels) * shape_.stride};
   }
 
   const ChainOps& ops() const { return ops_; }
@@ -80,8 +81,8 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
       const double* first = std::max_element(chain.beta(), chain.beta() + batch.labels);
       path[0] = static_cast<std::int32_t>(first - chain.beta());
       values[i] = *first;
-      chain.ops().complete(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(), path.data(),
-                           nullptr);
+      chain.ops().complete(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(),
+                           path.data(), nullptr);
       std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
     }
   });
@@ -127,7 +128,8 @@ void chain_expect(const ChainBatch& batch, double mu, int threads, double* value
       for (std::int64_t t = 0; t < p; ++t)
         std::copy_n(padded_nodes.data() + t * stride, labels, nodes + (batch.offsets[i] + t) * labels);
       for (std::int64_t row = 0; row < (p - 1) * labels; ++row)
-        std::copy_n(padded_edges.data() + row * stride, labels, edges + ((batch.offsets[i] - i) * labels + row) * labels);
+        std::copy_n(padded_edges.data() + row * stride, labels,
+                    edges + ((batch.offsets[i] - i) * labels + row) * labels);
     }
   });
 }

@@ -33,7 +33,8 @@ ChainDual::ChainDual(const LinearChain& chain) : chain_(chain), inverse_n_(1.0 /
       for (std::int64_t s = 0; s < p; ++s)
         for (std::int64_t t = 0; t <= s; ++t) {
           const double dot = token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
-          const auto lower = static_cast<std::size_t>(offset + s * p + t), upper = static_cast<std::size_t>(offset + t * p + s);
+          const auto lower = static_cast<std::size_t>(offset + s * p + t),
+                     upper = static_cast<std::size_t>(offset + t * p + s);
           if (!binary) {
             gram_[lower] = gram_[upper] = dot;
           } else {
@@ -258,7 +259,8 @@ void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, double sigm
       const std::int64_t s = block.tokens[a], t = block.tokens[b];
       double overlap = 0.0;
       for (std::int64_t l = 0; l < chain_.shape().labels; ++l)
-        overlap += direction_[static_cast<std::size_t>(s * stride + l)] * direction_[static_cast<std::size_t>(t * stride + l)];
+        overlap +=
+            direction_[static_cast<std::size_t>(s * stride + l)] * direction_[static_cast<std::size_t>(t * stride + l)];
       norm += (a == b ? 1.0 : 2.0) * overlap * gram(i, s, t);
     }
   const double curvature = norm * inverse_n_ / sigma;
@@ -308,9 +310,16 @@ void ChainDual::pairwise_steps(std::int64_t i, double sigma, int steps) {
     if (step < steps) score_outputs(i);
 }
 
-/// The examples come in random order, so what the next visits will read is asked for in good time.
+/// The examples come in random order, so what the next visits will read is asked for in good time: first where a
+/// block's arrays are, then the arrays, then the weights they point to.
 void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                          bool cached) const {
+  if (visit + 6 < count) {
+    const std::int64_t far = order[visit + 6];
+    __builtin_prefetch(&blocks_[static_cast<std::size_t>(far)]);
+    __builtin_prefetch(&blocks_[static_cast<std::size_t>(far)].gap);
+    __builtin_prefetch(chain_.data().features.indptr + chain_.data().offsets[far]);
+  }
   if (visit + 3 < count) {
     const Block& block = blocks_[static_cast<std::size_t>(order[visit + 3])];
     const std::int64_t first = chain_.data().offsets[order[visit + 3]];
@@ -320,9 +329,13 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     __builtin_prefetch(chain_.data().features.indices + chain_.data().features.indptr[first]);
   }
   if (visit + 1 >= count) return;
-  const std::int64_t next = order[visit + 1];
-  if (!cached) return chain_.prefetch(next, {w});
-  for (const std::int32_t t : blocks_[static_cast<std::size_t>(next)].tokens) chain_.prefetch_tokens(next, t, 1, {w});
+  const std::int64_t next = order[visit + 1], p = chain_.length(next);
+  const std::int64_t table = gram_offset_[static_cast<std::size_t>(next)];
+  if (!cached) chain_.prefetch(next, {w});
+  for (const std::int32_t t : blocks_[static_cast<std::size_t>(next)].tokens) {
+    if (cached) chain_.prefetch_tokens(next, t, 1, {w});
+    if (table >= 0 && gram_.empty()) __builtin_prefetch(counts_.data() + table + t * p);
+  }
 }
 
 PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,

@@ -58,8 +58,8 @@ struct Rows {
     }
   }
 
-  static void score(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count,
-                    const WeightView& w, double* u) {
+  static void score(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count, const WeightView& w,
+                    double* u) {
     if (w.c) {
       if (x.values) return score_with<true, true>(shape, x, first, count, w, u);
       return score_with<true, false>(shape, x, first, count, w, u);
@@ -74,8 +74,8 @@ struct Rows {
     return true;
   }
 
-  static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count, const double* rows,
-                      const ScatterTarget& target) {
+  static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count,
+                      const double* rows, const ScatterTarget& target) {
     const int nv = vectors(shape);
     const std::int64_t stride = shape.stride;
     for (std::int64_t t = 0; t < count; ++t, rows += stride) {
@@ -346,8 +346,8 @@ struct Rows {
                            double* edge_out, std::int64_t edge_step, double* work) {
     const std::int64_t stride = shape.stride;
     const int labels = shape.labels;
-    double* right = work;               // log message from the right, into position t
-    double* left = work + p * stride;   // log message from the left, u_t included
+    double* right = work;              // log message from the right, into position t
+    double* left = work + p * stride;  // log message from the left, u_t included
     std::vector<double> terms(static_cast<std::size_t>(labels));
     const auto log_sum = [&] {
       const double top = *std::max_element(terms.begin(), terms.end());

@@ -119,8 +119,9 @@ Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing&
       nodes = work.nodes.data();
       edges = nodes + p * stride;
     }
-    answer.value = ops_.expect(shape_, p, work.u.data(), transitions(work), smoothing.mu, nodes, edges, 0,
-                               work.work.data()) - truth_score;
+    answer.value =
+        ops_.expect(shape_, p, work.u.data(), transitions(work), smoothing.mu, nodes, edges, 0, work.work.data()) -
+        truth_score;
     answer.max_value = std::numeric_limits<double>::quiet_NaN();
     if (!cost_.empty())
       for (std::int64_t t = 0; t < p; ++t)
@@ -136,8 +137,7 @@ Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing&
   const std::int64_t count = std::min(work.kbest.count(), smoothing.k);
   std::vector<double>& weights = work.work;
   weights.resize(static_cast<std::size_t>(count));
-  for (std::int64_t j = 0; j < count; ++j)
-    weights[static_cast<std::size_t>(j)] = work.kbest.values()[j] / smoothing.mu;
+  for (std::int64_t j = 0; j < count; ++j) weights[static_cast<std::size_t>(j)] = work.kbest.values()[j] / smoothing.mu;
   const auto support = static_cast<std::int64_t>(project_sorted_simplex(weights.data(), weights.size()));
   double norm = 0.0, value = 0.0;
   for (std::int64_t j = 0; j < support; ++j) {

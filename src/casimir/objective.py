@@ -20,7 +20,8 @@ from casimir.structures.base import Structure
 class DualPoint:
     """A point of the dual of F: D = ell - |g|^2 / (2 lam) <= min F.
 
-    g = mean_i A_i^T u_i and ell = mean_i <u_i, ell_i>, with every u_i in the simplex. For a CRF, whose losses have no cost, ell is the mean entropy of the u_i.
+    g = mean_i A_i^T u_i and ell = mean_i <u_i, ell_i>, with every u_i in the simplex. For a CRF, whose losses have no
+    cost, ell is the mean entropy of the u_i.
     """
 
     g: FloatArray
@@ -34,7 +35,7 @@ class DualPoint:
         step = other.g - self.g
         curvature = float(step @ step) / lam
         slope = other.ell - self.ell - float(self.g @ step) / lam
-        theta = 1.0 if curvature <= 0.0 else slope / curvature
+        theta = slope / curvature if curvature > 0.0 else float(slope > 0.0)
         theta = min(max(theta, 0.0), 1.0)
         return DualPoint(self.g + theta * step, self.ell + theta * (other.ell - self.ell))
 

@@ -107,20 +107,22 @@ class L2:
             result = _top_k_strategy(structure, s, mu, most)
         else:
             result = _join([_top_k_strategy(structure.select(c), s.select(c), mu, most) for c in chunks])
-        if self.k is None and not result.exact.all():
-            self._warn(result, mu)
+        self.warn_if_capped(result.exact, mu)
         return result
 
     def bound(self, log_n_outputs: float) -> float:
         return 0.5
 
-    def _warn(self, result: Smoothed, mu: float) -> None:
-        missed = np.flatnonzero(~result.exact)
+    def warn_if_capped(self, exact: BoolArray, mu: float) -> None:
+        """Without k, `cap` is the only reason not to be exact, and the user should know."""
+        if self.k is not None or exact.all():
+            return
+        missed = np.flatnonzero(~exact)
         warnings.warn(
-            f"L2() reached cap={self.cap} outputs for {len(missed)} of {len(result.exact)} examples with mu={mu:g} "
+            f"L2() reached cap={self.cap} outputs for {len(missed)} of {len(exact)} examples with mu={mu:g} "
             f"(the first is {missed[0]}); it is not exact there. Use a smaller mu, a larger cap or Entropy().",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -6,7 +6,8 @@
 
 namespace casimir {
 
-/// nodes: [N][labels]; example i owns rows offsets[i]:offsets[i + 1]; edges: one [labels][labels] matrix, or one per edge.
+/// nodes: [N][labels]; example i owns rows offsets[i]:offsets[i + 1]; edges: one [labels][labels] matrix, or one per
+/// edge.
 struct ChainBatch {
   const double* nodes;
   const std::int64_t* offsets;
@@ -20,9 +21,9 @@ struct ChainBatch {
 };
 
 struct TopKBatch {
-  std::vector<double> values;         // sum k_i
-  std::vector<std::int64_t> counts;   // k_i
-  std::vector<std::int64_t> labels;   // sum k_i p_i
+  std::vector<double> values;        // sum k_i
+  std::vector<std::int64_t> counts;  // k_i
+  std::vector<std::int64_t> labels;  // sum k_i p_i
 };
 
 void chain_max(const ChainBatch&, int threads, double* values, std::int64_t* labels);

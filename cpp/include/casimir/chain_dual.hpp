@@ -1,5 +1,5 @@
-// DualBlocks of linear chains. Outputs are label sequences; the token Gram matrix of each chain gives block norms and the
-// change of its own scores without touching w.
+// DualBlocks of linear chains. Outputs are label sequences; the token Gram matrix of each chain gives block norms and
+// the change of its own scores without touching w.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class ChainDual final : public DualBlocks {
  public:
   explicit ChainDual(const LinearChain& chain);
 
-  PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps, double* w,
-                        DualAverage* average) override;
+  PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
+                        double* w, DualAverage* average) override;
   PassResult cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps, double skip_below,
                          double* w) override;
   double ell() const override { return ell_; }

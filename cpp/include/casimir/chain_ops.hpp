@@ -55,7 +55,8 @@ struct ChainOps {
   /// u[t] = sum over features of w[row] (no start and stop scores); padding becomes -inf.
   void (*score)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const WeightView&, double* u);
 
-  /// beta_t(y) = u_t(y) + best_t(y), best_t(y) = max_y' { T_t(y, y') + beta_{t+1}(y') }  (algo:dp:max:chain, from the right).
+  /// beta_t(y) = u_t(y) + best_t(y), best_t(y) = max_y' { T_t(y, y') + beta_{t+1}(y') }  (algo:dp:max:chain, from the
+  /// right).
   void (*backward_max)(RowShape, std::int64_t p, const double* u, Transitions, double* beta, double* best);
 
   /// alpha_t(y) = u_t(y) + max_y' { alpha_{t-1}(y') + T_{t-1}(y', y) }.
@@ -68,8 +69,8 @@ struct ChainOps {
 
   /// Calls insert for the entries loss[t][l] <= bound - base, t = p-1 down to `first`, l ascending, l != labels[t].
   /// insert returns the new bound.
-  void (*scan)(RowShape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels, double base,
-               double bound, const Insert& insert);
+  void (*scan)(RowShape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels,
+               double base, double bound, const Insert& insert);
 
   /// Sum-product: returns mu logsumexp(score / mu), node marginals [p] rows, and edge marginals: added into one
   /// [labels] x stride block when edge_step is 0, else written to one block per edge. `work` holds 3 p + 2 labels rows.

@@ -43,10 +43,12 @@ class DualBlocks {
  public:
   virtual ~DualBlocks() = default;
 
-  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule. w is updated in place.
+  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule. w is updated in
+  /// place.
   virtual PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
                                 double* w, DualAverage* average) = 0;
-  /// Moves weight between cached outputs only; examples whose last gap is below `skip_below` times the mean are left out.
+  /// Moves weight between cached outputs only; examples whose last gap is below `skip_below` times the mean are left
+  /// out.
   virtual PassResult cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps,
                                  double skip_below, double* w) = 0;
   /// mean_i <alpha_i, ell_i>

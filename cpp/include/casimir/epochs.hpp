@@ -26,8 +26,8 @@ struct AveragedIterate {
 double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
                  const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& iterate);
 
-/// w <- w - gamma (g_i(w) - g_i(snapshot) + full + sigma w - kappa z), where c = (kappa z - full) / sigma, or c = -full when
-/// sigma = 0. `snapshot` holds the marginals of every example at the snapshot. w is updated in place and `average`
+/// w <- w - gamma (g_i(w) - g_i(snapshot) + full + sigma w - kappa z), where c = (kappa z - full) / sigma, or c = -full
+/// when sigma = 0. `snapshot` holds the marginals of every example at the snapshot. w is updated in place and `average`
 /// becomes the mean of the iterates. Returns the sum of the smoothed losses seen.
 double svrg_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, double gamma, double sigma,
                   const double* c, const double* snapshot, const Smoothing& smoothing, double* w, double* average);

@@ -1,4 +1,5 @@
-// Lazy K-best outputs of a chain: one max-product pass, then each further output is a single deviation from an earlier one.
+// Lazy K-best outputs of a chain: one max-product pass, then each further output is a single deviation from an earlier
+// one.
 //
 // Let beta_t(y) be the best completion from position t with label y. A path loses
 //     loss_t(l) = max_l' { T(y_{t-1}, l') + beta_t(l') } - (T(y_{t-1}, l) + beta_t(l)) >= 0

@@ -62,7 +62,9 @@ class LinearChain final : public Problem {
   const ChainOps& ops() const { return ops_; }
   std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
   const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
-  double cost_of(std::int32_t truth, std::int32_t label) const { return cost_.empty() ? 0.0 : cost_[cell(truth, label)]; }
+  double cost_of(std::int32_t truth, std::int32_t label) const {
+    return cost_.empty() ? 0.0 : cost_[cell(truth, label)];
+  }
   Transitions transitions(const ChainWorkspace& work) const { return {work.to.data(), work.from.data(), 0}; }
 
  private:

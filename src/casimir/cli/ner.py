@@ -114,11 +114,13 @@ def train(
         bool, typer.Option("--exact-vocabulary", help="Number every feature instead of hashing.")
     ] = False,
     scheme: Annotated[
-        str | None,
+        str,
         typer.Option(
-            metavar="|".join(_SCHEMES), callback=_one_of(_SCHEMES), help="To train with. Default: the file's."
+            metavar="|".join(_SCHEMES),
+            callback=_one_of(_SCHEMES),
+            help="To train with; predictions come in the file's own.",
         ),
-    ] = None,
+    ] = "IOB2",
     encoding: Encoding = "utf-8",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
     json: Json = False,
@@ -149,7 +151,7 @@ def train(
             max_epochs=epochs,
             n_features=None if exact_vocabulary else buckets,
         )
-        _train(corpus, held_out, tagger, features, Scheme(scheme) if scheme else corpus.scheme, model, quiet, json)
+        _train(corpus, held_out, tagger, features, Scheme(scheme), model, quiet, json)
 
 
 def _train(
@@ -157,7 +159,7 @@ def _train(
     dev: Corpus | None,
     tagger: SequenceTagger,
     features: str,
-    scheme: Scheme | None,
+    scheme: Scheme,
     target: Path,
     quiet: bool,
     json: bool,

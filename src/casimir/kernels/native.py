@@ -84,7 +84,10 @@ class NativeKernel:
         if out is not None:
             out /= max(self._problem.size, 1)
         seen = None if isinstance(smoothing, Entropy) else max_value
-        return Pass(value, seen, cost, exact.astype(np.bool_), out, parts)
+        exact = exact.astype(np.bool_)
+        if isinstance(smoothing, L2):
+            smoothing.warn_if_capped(exact, mu)
+        return Pass(value, seen, cost, exact, out, parts)
 
     def sgd_epoch(
         self,

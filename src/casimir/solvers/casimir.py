@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from casimir.scores import FloatArray
 from casimir.smoothing import Hard
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW
-from casimir.solvers.dual_proximal import DualProximalPoint
+from casimir.solvers.dual_proximal import DualProximalPoint, dual_kappa
 from casimir.solvers.regimes import Regime, default_kappa
 from casimir.solvers.smoothness import default_mu, search_lipschitz
 from casimir.solvers.svrg import SVRG
@@ -32,13 +31,13 @@ class Casimir:
                 BCFW(pairwise=True, ...): a proximal point method whose subproblems are solved in the dual, without
                 smoothing and extrapolation; it certifies small gaps fastest and is what "auto" takes
     decreasing  constant or decreasing smoothing mu_k
-    kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 4 sqrt(lam / n)
+    kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 5 (lam n)^0.7 / n
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
     stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
                 the relative accuracy delta_k of eq. (stopping_criterion)
     """
 
-    inner: SVRG | BCFW = BCFW(pairwise=True, cached_passes=6, skip_below=1.0)
+    inner: SVRG | BCFW = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
     decreasing: bool = False
     kappa: float | None = None
     warm_start: str = "prox-center"
@@ -56,8 +55,7 @@ class Casimir:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         if isinstance(self.inner, BCFW):
-            kappa = self.kappa if self.kappa is not None else 4.0 * math.sqrt(objective.lam / objective.n_examples)
-            DualProximalPoint(objective, self.inner, kappa, rng).run(w0, monitor)
+            DualProximalPoint(objective, self.inner, self.kappa or dual_kappa(objective), rng).run(w0, monitor)
         else:
             self._run_primal(self.inner, objective, w0, monitor, rng)
 

@@ -76,3 +76,12 @@ class DualProximalPoint:
         value, mean_value = self.objective.value(w), self.objective.value(mean)
         best, best_value = (mean, mean_value) if mean_value < value else (w, value)
         return best_value, monitor.epoch(best, objective=best_value, dual=dual, kappa=self.kappa)
+
+
+def dual_kappa(objective: Objective) -> float:
+    """kappa = 5 (lam n)^0.7 / n, fitted to the fewest passes on named entity data with lam n from 0.01 to 1.
+
+    The optimum is flat: a factor of 2 either way costs some 10 % more passes.
+    """
+    n = objective.n_examples
+    return float(5.0 * (objective.lam * n) ** 0.7 / n)

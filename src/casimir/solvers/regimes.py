@@ -47,7 +47,10 @@ class Regime:
         return 1.0 / (k + 1.0) ** 2
 
     def next_alpha(self, alpha: float, k: int) -> float:
-        """alpha_k in (0, 1): alpha_k^2 (kappa_{k+1} + lam) = (1 - alpha_k) alpha_{k-1}^2 (kappa_k + lam) + alpha_k lam."""
+        """alpha_k in (0, 1): alpha_k^2 (kappa_{k+1} + lam) = (1 - alpha_k) a^2 (kappa_k + lam) + alpha_k lam.
+
+        a = alpha_{k-1} is given.
+        """
         a = self.kappa(k + 1) + self.lam
         c = alpha**2 * (self.kappa(k) + self.lam)
         b = c - self.lam

@@ -1,0 +1,52 @@
+"""Full passes on two threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.clock import medians, take_turns
+from benchmarks.oracles import problem_of
+from benchmarks.table import Row, ms, times
+from casimir._arrays import aligned_zeros
+
+if TYPE_CHECKING:
+    from benchmarks.context import Context
+
+REPETITIONS = 60
+
+
+def threads_row(context: Context, target: float) -> Row:
+    """Wall clock, so other work on the machine counts against two threads; best and CPU times tell how much."""
+    context.say("full passes on one and two threads")
+    actions = _passes(context)
+    wall = take_turns(actions, REPETITIONS, time.perf_counter)
+    seconds, best = medians(wall), {name: min(values) for name, values in wall.items()}
+    cpu = medians(take_turns(actions, REPETITIONS // 4))
+    speedup = seconds["1"] / seconds["2"]
+    return Row(
+        "full pass (value and gradient) on 2 threads",
+        "-",
+        f"{ms(seconds['1'])} -> {ms(seconds['2'])}",
+        times(speedup),
+        f">= {times(target)}",
+        speedup >= target,
+        f"wall clock; best times {times(best['1'] / best['2'])}; two threads spend {times(cpu['2'] / cpu['1'])} the "
+        f"CPU time of one; values only: {times(seconds['values 1'] / seconds['values 2'])}, best times "
+        f"{times(best['values 1'] / best['values 2'])}",
+        {"seconds": seconds, "best": best, "cpu": cpu, "speedup": speedup},
+    )
+
+
+def _passes(context: Context) -> dict[str, Callable[[], object]]:
+    problem, w = problem_of(context.paper()), context.weights
+    parts, gradient = np.zeros(problem.n_parts), aligned_zeros(problem.dim)
+    return {
+        "1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, parts, gradient),
+        "2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, parts, gradient),
+        "values 1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, None, None),
+        "values 2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, None, None),
+    }

@@ -1,2 +1,0 @@
-// Translation unit of header-only kernels.
-#include "casimir/simplex.hpp"

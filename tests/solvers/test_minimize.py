@@ -1,0 +1,300 @@
+"""What minimize promises: traces, counts, seeds, callbacks, interruption and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import Counting, Parts, chain_parts, tiny_parts
+
+import casimir as cs
+from casimir.solvers.choose import SOLVER_NAMES, choose
+
+LAM = 0.3
+COLUMNS = ("epoch", "oracle_calls", "seconds", "objective", "smoothed", "dual", "gap", "mu", "kappa")
+SOLVERS = {
+    "sgd": cs.SGD(),
+    "bcfw": cs.BCFW(),
+    "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=2),
+    "svrg": cs.SVRG(mu=0.1),
+    "svrg-entropy": cs.SVRG(cs.Entropy(), mu=0.1),
+    "svrg-hard": cs.SVRG(cs.Hard()),
+    "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
+    "casimir-default": cs.Casimir(cs.SVRG()),
+    "casimir-accuracy": cs.Casimir(cs.SVRG(mu=0.1), kappa=2.0, stopping="accuracy", decreasing=True),
+    "casimir-bcfw": cs.Casimir(),
+    "lbfgs": cs.LBFGS(mu=0.1),
+    "lbfgs-l2": cs.LBFGS(cs.L2(4), mu=0.1),
+}
+every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+
+
+@every_solver
+def test_traces_are_complete_and_monotone(solver: Any) -> None:
+    result = cs.minimize(tiny_parts().objective(LAM), solver, epochs=12, tol=0.0)
+    trace = result.trace
+    assert trace.columns == COLUMNS
+    assert len(trace) >= 1
+    for row in trace:
+        assert tuple(row.as_dict()) == COLUMNS
+    for column in ("epoch", "oracle_calls"):
+        assert np.all(np.diff(trace[column]) > 0)
+    assert np.all(np.diff(trace["seconds"]) >= 0)
+    assert np.all(np.diff(trace["dual"]) >= 0)
+    assert np.all(np.diff(trace["gap"]) <= 0)
+    assert np.all(trace["gap"] >= 0)
+    assert result.objective == trace["objective"].min()
+    assert result.dual == trace["dual"][-1]
+    assert result.gap == trace["gap"][-1] == pytest.approx((result.objective - result.dual) / result.objective)
+    assert trace[-1].epoch <= 12
+
+
+@pytest.mark.parametrize("name", ["svrg", "svrg-entropy", "casimir", "casimir-accuracy", "lbfgs", "lbfgs-l2"])
+def test_smoothed_solvers_report_values_within_the_bound(name: str) -> None:
+    solver = SOLVERS[name]
+    smoothing = solver.inner.smoothing if isinstance(solver, cs.Casimir) else solver.smoothing
+    trace = cs.minimize(tiny_parts().objective(LAM), solver, epochs=12, tol=0.0).trace
+    assert not np.isnan(trace["mu"]).any()
+    assert np.all(trace["objective"] <= trace["smoothed"] + 1e-12)
+    bound = smoothing.bound(np.log(4.0))
+    assert np.all(trace["smoothed"] <= trace["objective"] + trace["mu"] * bound + 1e-12)
+
+
+@every_solver
+@pytest.mark.parametrize("loss", ["hinge", "crf"])
+def test_reported_calls_are_real_calls(solver: Any, loss: str) -> None:
+    parts = tiny_parts()
+    counting = Counting(parts.structure)
+    objective = Parts(parts.model, counting, parts.cost, parts.y).objective(LAM, loss=loss)
+    if loss == "crf" and (isinstance(solver, cs.BCFW) or solver == cs.Casimir()):
+        return
+    calls = []
+    cs.minimize(objective, solver, epochs=3, tol=0.0, callbacks=[lambda row, w: calls.append(counting.calls[0])])
+    assert objective.oracle_calls == counting.calls[0]
+
+
+@every_solver
+def test_rows_count_the_calls_made_so_far(solver: Any) -> None:
+    parts = tiny_parts()
+    counting = Counting(parts.structure)
+    objective = Parts(parts.model, counting, parts.cost, parts.y).objective(LAM)
+    calls: list[int] = []
+    result = cs.minimize(objective, solver, epochs=3, tol=0.0, callbacks=[lambda *_: calls.append(counting.calls[0])])
+    assert result.trace["oracle_calls"].tolist() == calls
+
+
+@every_solver
+def test_the_same_seed_gives_the_same_run(solver: Any) -> None:
+    parts = chain_parts()
+    first, again, generator = (
+        cs.minimize(parts.objective(LAM), solver, epochs=4, tol=0.0, seed=seed)
+        for seed in (7, 7, np.random.default_rng(7))
+    )
+    for other in (again, generator):
+        np.testing.assert_array_equal(first.w, other.w)
+        for column in set(COLUMNS) - {"seconds"}:
+            np.testing.assert_array_equal(first.trace[column], other.trace[column])
+
+
+def test_another_seed_gives_another_run() -> None:
+    first, other = (cs.minimize(chain_parts().objective(LAM), cs.SGD(), epochs=3, seed=seed) for seed in (0, 1))
+    assert not np.array_equal(first.w, other.w)
+
+
+def test_the_number_of_threads_does_not_change_a_run() -> None:
+    parts = chain_parts(n=12)
+    for solver in SOLVERS.values():
+        one, three = (cs.minimize(parts.objective(LAM, n_threads=k), solver, epochs=3, tol=0.0) for k in (1, 3))
+        np.testing.assert_array_equal(one.w, three.w)
+
+
+@every_solver
+def test_a_run_ends_at_its_tolerance(solver: Any) -> None:
+    result = cs.minimize(tiny_parts().objective(LAM), solver, epochs=500, tol=0.5)
+    assert result.status == "converged"
+    assert result.converged
+    assert result.gap <= 0.5
+    assert np.all(result.trace["gap"][:-1] > 0.5)
+
+
+@every_solver
+def test_a_run_ends_with_its_epochs(solver: Any) -> None:
+    result = cs.minimize(chain_parts(n=12, n_labels=5).objective(1e-3), solver, epochs=3, tol=0.0)
+    assert result.status == "epochs"
+    assert result.trace[-1].epoch == 3
+
+
+@every_solver
+def test_callbacks_see_every_row_and_end_the_run(solver: Any) -> None:
+    seen = []
+
+    def stop_at_two(row: cs.TraceRow, w: np.ndarray) -> Any:
+        seen.append((row, w.copy()))
+        return np.bool_(len(seen) == 2)
+
+    objective = chain_parts(n=12, n_labels=5).objective(0.01)
+    result = cs.minimize(objective, solver, epochs=300, tol=0.0, callbacks=[stop_at_two])
+    assert result.status == "callback"
+    assert [row for row, _ in seen] == list(result.trace)
+    assert len(seen) == 2
+    for row, w in seen:
+        assert objective.value(w) == pytest.approx(row.objective, abs=1e-12)
+
+
+def test_a_callback_ends_a_run_only_with_true() -> None:
+    result = cs.minimize(tiny_parts().objective(LAM), cs.SGD(), epochs=3, tol=0.0, callbacks=[lambda row, w: row])
+    assert result.status == "epochs"
+
+
+@every_solver
+def test_an_interrupt_keeps_the_best_point(solver: Any) -> None:
+    def interrupt(row: cs.TraceRow, w: np.ndarray) -> None:
+        if row.epoch >= 3:
+            raise KeyboardInterrupt
+
+    objective = chain_parts(n=12, n_labels=5).objective(0.01)
+    result = cs.minimize(objective, solver, epochs=300, tol=0.0, callbacks=[interrupt])
+    assert result.status == "interrupted"
+    assert result.objective == result.trace["objective"].min()
+    assert objective.value(result.w) == pytest.approx(result.objective, abs=1e-12)
+
+
+def test_an_interrupt_before_the_first_epoch_is_passed_on() -> None:
+    class Interrupted:
+        def run(self, objective: Any, w0: Any, monitor: Any, rng: Any) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cs.minimize(tiny_parts().objective(LAM), Interrupted())
+
+
+@every_solver
+def test_one_label_is_solved_at_once(solver: Any) -> None:
+    result = cs.minimize(chain_parts(n_labels=1).objective(LAM), solver, epochs=3, tol=0.0)
+    assert result.objective == result.dual == result.gap == 0.0
+    assert result.status in ("converged", "stalled")
+
+
+@pytest.mark.parametrize("solver", [cs.SGD(), cs.BCFW(), cs.SVRG(), cs.Casimir(cs.SVRG()), cs.Casimir(), cs.LBFGS()])
+def test_one_example_is_enough(solver: Any) -> None:
+    objective = chain_parts(n=1, lengths=(3, 3)).objective(LAM)
+    best = cs.minimize(objective, cs.BCFW(pairwise=True), epochs=200, tol=1e-3)
+    result = cs.minimize(objective, solver, epochs=100, tol=1e-2)
+    start = objective.value(np.zeros(objective.n_params))
+    assert best.dual <= result.objective <= best.objective + 0.05 * start
+
+
+def test_a_start_may_be_any_array_of_numbers() -> None:
+    objective = tiny_parts().objective(LAM)
+    wide = np.zeros(2 * objective.n_params, dtype=np.float32)
+    for solver in (cs.SGD(), cs.SVRG(), cs.Casimir(cs.SVRG()), cs.LBFGS()):
+        assert np.isfinite(cs.minimize(objective, solver, epochs=1, w0=wide[::2]).objective)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"epochs": 0}, ValueError, "epochs=0; it must be 1 or larger"),
+        ({"epochs": -3}, ValueError, "epochs=-3"),
+        ({"tol": -0.1}, ValueError, "tol=-0.1; it must be 0 or larger"),
+        ({"tol": np.nan}, ValueError, "tol=nan"),
+        ({"w0": np.zeros(3)}, ValueError, r"w0 has shape \[3\]; it must be 28 numbers"),
+        ({"w0": np.zeros((28, 1))}, ValueError, r"w0 has shape \[28, 1\]"),
+        ({"w0": np.full(28, np.nan)}, ValueError, "w0 has entries that are NaN or infinite"),
+        ({"w0": np.full(28, np.inf)}, ValueError, "w0 has entries that are NaN or infinite"),
+        ({"solver": "auto"}, TypeError, r"solver='auto'; it must be a solver such as BCFW\(\)"),
+        ({"solver": cs.BCFW(), "w0": np.ones(28)}, ValueError, "BCFW starts at w = 0"),
+        ({"solver": cs.Casimir(), "w0": np.ones(28)}, ValueError, "dual inner solver starts at w = 0"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cs.minimize(tiny_parts().objective(LAM), **({"solver": cs.SGD()} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cs.SGD(averaging="last"), "averaging='last'; it must be 'weighted', 'uniform' or 'none'"),
+        (lambda: cs.BCFW(steps=0), "steps >= 1"),
+        (lambda: cs.BCFW(cached_passes=-1), "cached_passes >= 0"),
+        (lambda: cs.BCFW(skip_below=-1.0), "skip_below >= 0"),
+        (lambda: cs.BCFW(cached_passes=2), "need pairwise=True"),
+        (lambda: cs.SVRG(mu=0.0), "mu=0.0; it must be positive"),
+        (lambda: cs.SVRG(lipschitz=-1.0), "lipschitz=-1.0"),
+        (lambda: cs.SVRG(steps=0), "steps=0"),
+        (lambda: cs.SVRG(mu=np.nan), "mu=nan"),
+        (lambda: cs.Casimir(warm_start="zero"), "warm_start='zero'; it must be one of prox-center, extrapolation"),
+        (lambda: cs.Casimir(stopping="never"), "stopping='never'; it must be 'budget' or 'accuracy'"),
+        (lambda: cs.Casimir(kappa=0.0), "kappa=0.0; it must be positive"),
+        (lambda: cs.Casimir(cs.BCFW()), r"BCFW\(pairwise=True\)"),
+    ],
+)
+def test_bad_hyperparameters_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True), cs.Casimir()])
+def test_dual_solvers_say_what_they_need(solver: Any) -> None:
+    with pytest.raises(ValueError, match=r"needs lam > 0; lam is 0.0. Use SGD or Casimir\(SVRG\)"):
+        cs.minimize(tiny_parts().objective(0.0), solver)
+    with pytest.raises(TypeError, match="needs loss='hinge'"):
+        cs.minimize(tiny_parts().objective(LAM, loss="crf"), solver)
+
+
+def test_pegasos_without_regularisation_says_what_to_use() -> None:
+    with pytest.raises(ValueError, match=r"needs lam > 0\. Use Constant"):
+        cs.minimize(tiny_parts().objective(0.0), cs.SGD())
+
+
+@pytest.mark.parametrize(
+    ("solver", "lam"),
+    [
+        (cs.SGD(cs.Constant(1e200)), 0.3),
+        (cs.SGD(cs.Constant(1e3)), 0.3),
+        (cs.SGD(cs.Constant(1e200), smoothing=cs.L2(3), mu=1.0), 0.0),
+        (cs.SGD(cs.Constant(1e200), smoothing=cs.Entropy(), mu=1.0), 0.3),
+        (cs.SVRG(lipschitz=1e-200), 0.0),
+        (cs.SVRG(cs.Entropy(), lipschitz=1e-200), 0.0),
+        (cs.Casimir(cs.SVRG(lipschitz=1e-200), kappa=1e-200), 0.0),
+    ],
+)
+@pytest.mark.parametrize("native", [True, False])
+def test_a_step_size_that_is_too_large_is_named(solver: Any, lam: float, native: bool) -> None:
+    with pytest.raises(FloatingPointError, match=r"the step size is too large\. Leave it at its default"):
+        cs.minimize(tiny_parts().objective(lam, native=native), solver, epochs=200, tol=0.0)
+
+
+def test_a_trace_has_columns_rows_and_no_others() -> None:
+    trace = cs.minimize(tiny_parts().objective(LAM), cs.SGD(), epochs=3, tol=0.0).trace
+    assert len(trace) == len(list(trace)) == len(trace.as_dicts()) == 3
+    assert trace["epoch"].tolist() == [1.0, 2.0, 3.0]
+    assert np.isnan(trace["kappa"]).all()
+    assert trace[1]["epoch"] == trace[1].epoch == 2
+    with pytest.raises(KeyError, match="no column 'loss' in a trace; it has epoch, oracle_calls"):
+        trace["loss"]
+
+
+@pytest.mark.parametrize("name", SOLVER_NAMES)
+def test_every_solver_name_runs(name: str) -> None:
+    objective = tiny_parts().objective(LAM)
+    assert cs.minimize(objective, choose(name, objective), epochs=2).objective > 0.0
+
+
+def test_auto_suits_the_objective() -> None:
+    parts = tiny_parts()
+    assert choose("auto", parts.objective(LAM)) == cs.Casimir()
+    assert choose("auto", parts.objective(0.0)) == cs.Casimir(cs.SVRG())
+    assert choose("auto", parts.objective(LAM, loss="crf")) == cs.LBFGS()
+    solver = cs.BCFW()
+    assert choose(solver, parts.objective(LAM)) is solver
+
+
+def test_unknown_solvers_are_refused() -> None:
+    objective = tiny_parts().objective(LAM)
+    with pytest.raises(ValueError, match="solver='adam'; it must be one of 'auto', 'bcfw'"):
+        choose("adam", objective)
+    with pytest.raises(TypeError, match=r"solver=3; it must be a solver such as BCFW"):
+        choose(3, objective)  # type: ignore[arg-type]

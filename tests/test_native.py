@@ -1,0 +1,73 @@
+"""The compiled core: the level for this CPU is loaded, a forced one too, and all of them agree."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from casimir import _native
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from casimir._native import isa_level
+from casimir.kernels.base import Averaged
+from casimir.smoothing import L2, Entropy, Hard
+from problems import candidate_parts, chain_parts
+
+numbers = []
+for parts in (chain_parts(n_labels=5, valued=True, weighted_cost=True), candidate_parts(dim=21)):
+    objective = parts.objective(0.1)
+    w = parts.model.adjoint(parts.model.scores(parts.model.zeros() + 0.3) * 0.2)
+    for smoothing in (Hard(), L2(3), Entropy()):
+        found = objective.evaluate(w, smoothing, 0.7)
+        numbers += [found.smoothed, *found.gradient]
+    kernel, n = objective.kernel(L2(3)), objective.n_examples
+    kernel.sgd_epoch(np.arange(n), np.full(n, 0.2), 0.1, L2(3), 0.7, w, None, None)
+    blocks, w0 = objective.dual_blocks(), parts.model.zeros()
+    blocks.exact_pass(np.arange(n), 0.3, False, 1, w0, None)
+    numbers += [*w, *w0, blocks.ell]
+print(json.dumps([isa_level, numbers]))
+"""
+
+
+def run_at(level: str) -> tuple[str, np.ndarray]:
+    environment = os.environ | {"CASIMIR_ISA": level}
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(Path(__file__).parent)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    loaded, numbers = json.loads(done.stdout)
+    return loaded, np.array(numbers)
+
+
+def built(level: str) -> bool:
+    return importlib.util.find_spec(f"casimir._core_{level}") is not None
+
+
+def test_the_loaded_core_is_one_that_was_built() -> None:
+    assert built(_native.isa_level)
+    assert _native.core.__name__ == f"casimir._core_{_native.isa_level}"
+
+
+@pytest.mark.parametrize("level", ["v1", "v3"])
+def test_results_do_not_depend_on_the_level(level: str) -> None:
+    if not built(level) or level > _native.isa_level:
+        pytest.skip(f"the core was not built for {level}, or this CPU does not run it")
+    loaded, numbers = run_at(level)
+    assert loaded == level
+    np.testing.assert_allclose(numbers, run_at(_native.isa_level)[1], rtol=0, atol=1e-12)
+
+
+def test_an_unknown_level_is_refused() -> None:
+    environment = os.environ | {"CASIMIR_ISA": "v9"}
+    command = [sys.executable, "-c", "import casimir"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "CASIMIR_ISA='v9' is not a known level; use one of v4, v3, v1." in done.stderr
