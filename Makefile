@@ -1,28 +1,54 @@
+# Every target makes the environment it needs: PyPI and a C++20 compiler are all that has to be there.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+ASAN_VENV := .venv-asan
+ASAN_BIN := $(ASAN_VENV)/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint bench asan docs clean
+.PHONY: demo test lint bench asan docs wheel clean
 
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-
-demo: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[plot]"
+demo: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[plot]"
 	$(BIN)/casimir demo
 
-test: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[test]"
+test: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[test]"
 	$(BIN)/python -m pytest -n auto
 
-lint: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[test,lint]"
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+lint: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[test,lint]"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 
-bench: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[bench]"
+bench: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[bench]"
 	$(BIN)/python -m benchmarks.ner
 
+docs: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[docs]"
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+# The sanitizers have to be loaded before Python; leaks of Python itself are not ours to report.
+asan: $(ASAN_BIN)/python
+	$(ASAN_BIN)/python $(PIP_INSTALL) ".[test]" -C build-dir=build/asan \
+	  -C cmake.define.CASIMIR_SANITIZE=ON "-C cmake.define.CASIMIR_LEVELS=v1;v3"
+	LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=libasan.so) $$($(or $(CXX),c++) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(ASAN_BIN)/python -m pytest -n auto
+
+wheel: $(BIN)/python
+	PYTHON=$(BIN)/python tools/check_wheel.sh
+
 clean:
-	rm -rf build dist $(VENV)
+	rm -rf build dist docs/_build demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  $(VENV) $(ASAN_VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(ASAN_BIN)/python:
+	$(PYTHON) -m venv $(ASAN_VENV)
