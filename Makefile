@@ -1,49 +1,65 @@
+# Every target makes the environment it needs: PyPI and a C++20 compiler are all that has to be there.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+ASAN_VENV := .venv-asan
+ASAN_BIN := $(ASAN_VENV)/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+LEVELS := v1;v4
+# $(call cpp_tests,programs,build folder,options): configures, builds and runs the tests of the C++ core.
+cpp_tests = $(1)/ctest --build-and-test . $(2) --build-generator "Unix Makefiles" --build-options \
+  -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" $(3) --test-command $(abspath $(1))/ctest --output-on-failure
 
-.PHONY: demo test test-cpp lint bench asan docs clean
+.PHONY: demo test test-cpp lint bench asan docs wheel clean
 
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
-
-demo: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[plot]"
+demo: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[plot]"
 	$(BIN)/casimir demo
 
-test: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[test]"
+test: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[test]"
 	$(BIN)/python -m pytest -n auto
 
-# Configures, builds and runs the tests of the C++ core, which need no Python.
-LEVELS ?= v1;v4
-test-cpp:
-	ctest --build-and-test . build/cpp-tests --build-generator "Unix Makefiles" \
-	  --build-options -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" \
-	  --test-command ctest --output-on-failure
+# The C++ core alone, without Python, at the lowest and the highest instruction set level.
+test-cpp: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) cmake
+	$(call cpp_tests,$(BIN),build/cpp-tests)
 
-lint: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[test,lint]"
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+lint: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[test,lint]"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
 
-bench: $(VENV)/bin/python
-	$(BIN)/pip install --quiet ".[bench]"
+bench: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[bench]"
 	$(BIN)/python -m benchmarks.ner
 
-# Everything again under AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not instrumented, so their
-# library is loaded ahead of it (with libstdc++, whose exceptions it watches), and what Python keeps until exit is no leak.
-ASAN := .venv-asan
-asan:
-	ctest --build-and-test . build/asan-cpp-tests --build-generator "Unix Makefiles" \
-	  --build-options -DCASIMIR_CPP_TESTS=ON -DCASIMIR_SANITIZE=ON "-DCASIMIR_LEVELS=$(LEVELS)" \
-	  --test-command ctest --output-on-failure
-	test -x $(ASAN)/bin/python || $(PYTHON) -m venv $(ASAN)
-	$(ASAN)/bin/pip install --quiet ".[test]" -C build-dir=build/asan -C cmake.define.CASIMIR_SANITIZE=ON \
-	  "-Ccmake.define.CASIMIR_LEVELS=$(LEVELS)"
+docs: $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) ".[docs]"
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+# The sanitizers have to be loaded before Python; leaks of Python itself are not ours to report.
+asan: $(ASAN_BIN)/python
+	$(ASAN_BIN)/python $(PIP_INSTALL) cmake
+	$(call cpp_tests,$(ASAN_BIN),build/asan-cpp-tests,-DCASIMIR_SANITIZE=ON)
+	$(ASAN_BIN)/python $(PIP_INSTALL) ".[test]" -C build-dir=build/asan \
+	  -C cmake.define.CASIMIR_SANITIZE=ON -C "cmake.define.CASIMIR_LEVELS=$(LEVELS)"
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(ASAN)/bin/python -m pytest -n auto
+	  $(ASAN_BIN)/python -m pytest -n auto
+
+wheel: $(BIN)/python
+	PYTHON=$(BIN)/python tools/check_wheel.sh
 
 clean:
-	rm -rf build dist $(VENV) $(ASAN)
+	rm -rf build dist docs/_build demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  $(VENV) $(ASAN_VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(ASAN_BIN)/python:
+	$(PYTHON) -m venv $(ASAN_VENV)

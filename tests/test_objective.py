@@ -41,7 +41,7 @@ def points(parts: Parts, count: int = 3, scale: float = 0.8) -> list[FloatArray]
 def test_value_is_that_of_listing_all_outputs(native: bool, loss: str) -> None:
     for parts in (tiny_parts(), chain_parts(lengths=(1, 3), valued=True, weighted_cost=True)):
         objective = parts.objective(LAM, loss=loss, native=native)
-        for w in points(parts):
+        for w in points(parts, 2):
             assert objective.value(w) == pytest.approx(brute_force(parts, w, LAM, loss), abs=1e-12)
 
 
@@ -49,7 +49,7 @@ def test_value_is_that_of_listing_all_outputs(native: bool, loss: str) -> None:
 def test_smoothed_values_are_those_of_listing_all_outputs(native: bool) -> None:
     parts, mu = chain_parts(lengths=(1, 3), weighted_cost=True), 0.7
     objective = parts.objective(LAM, native=native)
-    for w in points(parts):
+    for w in points(parts, 2):
         scores = [ell + A @ w for A, ell in listed(parts)]
         soft = [mu * np.log(np.sum(np.exp(z / mu))) for z in scores]
         flat = [l2_max(z, mu)[0] for z in scores]
@@ -133,7 +133,7 @@ def test_every_dual_point_is_below_the_optimum(native: bool, lam: float) -> None
         optimum, crf = hinge_optimum(parts, lam), crf_optimum(parts, lam)
         hinge = parts.objective(lam, native=native)
         smooth = parts.objective(lam, loss="crf", native=native)
-        for w in points(parts):
+        for w in points(parts, 2):
             for smoothing in SMOOTHINGS:
                 dual = hinge.evaluate(w, smoothing, 0.5).dual
                 assert dual is not None
@@ -150,7 +150,7 @@ def test_a_small_gradient_certifies_a_small_gap(native: bool, smoothing: Any) ->
     """F - D <= |grad F_mu|^2 / (2 lam) + mu times the smoothing's bound, at every w."""
     parts, mu = tiny_parts(), 0.3
     objective = parts.objective(LAM, native=native)
-    for w in points(parts):
+    for w in points(parts, 2):
         found = objective.evaluate(w, smoothing, mu)
         assert found.dual is not None
         assert found.gradient is not None

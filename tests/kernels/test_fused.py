@@ -96,7 +96,7 @@ def test_chains_without_a_cost_agree() -> None:
         np.testing.assert_array_equal(passes[0].cost, 0.0)
 
 
-def sgd(kernel: Any, parts: Parts, smoothing: Any, lam: float, averaging: str, epochs: int = 3) -> tuple[Any, ...]:
+def sgd(kernel: Any, parts: Parts, smoothing: Any, lam: float, averaging: str, epochs: int = 2) -> tuple[Any, ...]:
     """(w, mean iterate, losses) after a few epochs, the first of which starts with the factor 1 - gamma lam = 0."""
     rng, n = np.random.default_rng(5), len(parts.y)
     w, losses = weights(parts), []
@@ -132,15 +132,15 @@ def test_every_averaging_of_sgd_agrees(lam: float, averaging: str) -> None:
 def test_long_sgd_epochs_agree_through_changes_of_scale(gamma: float) -> None:
     """w = s v: s shrinks by 1 - gamma lam, in sign as well, and v is renewed many times within one epoch."""
     parts, native, composed = kernels("binary-2")
-    order, lam = np.random.default_rng(0).integers(len(parts.y), size=300), 0.6
-    steps, a = np.full(300, gamma), np.arange(1.0, 301.0)
+    order, lam = np.random.default_rng(0).integers(len(parts.y), size=150), 0.6
+    steps, a = np.full(150, gamma), np.arange(1.0, 151.0)
     results = []
     for kernel in (native, composed):
         w = weights(parts)
         averaged = Averaged(np.zeros_like(w))
         kernel.sgd_epoch(order, steps, lam, Entropy(), 1.0, w, averaged, a)
         results.append((w, averaged.mean(w)))
-    assert abs(1.0 - gamma * lam) ** 300 < 1e-3 or gamma == 1e-3
+    assert abs(1.0 - gamma * lam) ** 150 < 1e-3 or gamma == 1e-3
     for fused, slow in zip(*results, strict=True):
         np.testing.assert_allclose(fused, slow, **CLOSE)
 
@@ -163,7 +163,7 @@ def test_uniform_averages_are_means_of_the_iterates() -> None:
 @pytest.mark.parametrize("sigma", [0.0, 0.4])
 def test_svrg_epochs_agree(problem: str, smoothing: Any, sigma: float) -> None:
     parts, native, composed = kernels(problem)
-    order = np.random.default_rng(3).integers(len(parts.y), size=25)
+    order = np.random.default_rng(3).integers(len(parts.y), size=12)
     results = []
     for kernel in (native, composed):
         w, mu = weights(parts), 0.8
@@ -177,7 +177,7 @@ def test_svrg_epochs_agree(problem: str, smoothing: Any, sigma: float) -> None:
 
 def test_long_svrg_epochs_agree_through_changes_of_scale() -> None:
     parts, native, composed = kernels("real-3")
-    order = np.random.default_rng(3).integers(len(parts.y), size=300)
+    order = np.random.default_rng(3).integers(len(parts.y), size=150)
     results = []
     for kernel in (native, composed):
         w = weights(parts)
@@ -185,7 +185,7 @@ def test_long_svrg_epochs_agree_through_changes_of_scale() -> None:
         c = -snapshot.gradient / 2.0
         mean = kernel.svrg_epoch(order, 0.1, 2.0, c, snapshot.marginals, Entropy(), 1.0, w)
         results.append((w, mean))
-    assert 0.8**300 < 1e-20
+    assert 0.8**150 < 1e-12
     for fused, slow in zip(*results, strict=True):
         np.testing.assert_allclose(fused, slow, **CLOSE)
 
@@ -235,7 +235,7 @@ def dual_run(
     [(False, 0, False), (False, 0, True), (True, 0, False), (True, 0, True), (True, 2, False)],
     ids=["frank-wolfe", "frank-wolfe-averaged", "pairwise", "pairwise-averaged", "cached"],
 )
-@pytest.mark.parametrize("sigma", [0.05, 1.0])
+@pytest.mark.parametrize("sigma", [0.3])
 def test_dual_passes_agree(problem: str, pairwise: bool, cached: int, averaging: bool, sigma: float) -> None:
     parts, native, composed = kernels(problem)
     fused, slow = (dual_run(kernel, parts, pairwise, cached, averaging, sigma) for kernel in (native, composed))

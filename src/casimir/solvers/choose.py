@@ -23,10 +23,12 @@ def choose(solver: str | Solver, objective: Objective) -> Solver:
 
 
 def _best_for(objective: Objective) -> Solver:
-    """A smooth objective suits LBFGS; proximal point around pairwise dual steps needs a dual, hence lam > 0."""
-    if objective.is_smooth:
-        return _make("LBFGS")
-    return _MAKERS["dual"]() if objective.lam > 0.0 else _MAKERS["casimir"]()
+    """What certified a gap of 1e-2 in the least CPU time on named entity data.
+
+    A proximal point method around pairwise dual steps for the hinge loss; it needs a dual, hence lam > 0. Casimir-SVRG
+    for the rest: on a CRF it took a quarter to two thirds of L-BFGS's time on CoNLL-2003.
+    """
+    return _MAKERS["casimir"]() if objective.is_smooth or objective.lam == 0.0 else _MAKERS["dual"]()
 
 
 def _make(name: str, **parameters: Any) -> Solver:

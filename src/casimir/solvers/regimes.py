@@ -66,7 +66,7 @@ def default_kappa(lipschitz: float, lam: float, n: int, decreasing: bool) -> flo
     """The kappa that minimises the total complexity with SVRG, given L = A_omega / mu.
 
     lam > 0, constant smoothing: L / n - lam if L / n > 4 lam, else lam (prop:c:total_compl_svrg_sc)
-    lam > 0, decreasing:         lam (Sec. 6.3)
+    lam > 0, decreasing:         lam (Sec. 7.3)
     lam = 0:                     L / (n + 1) (prop:c:total_compl_svrg_smooth)
     """
     if lam == 0.0:

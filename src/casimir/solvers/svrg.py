@@ -18,7 +18,7 @@ from casimir.solvers.smoothness import default_mu, search_lipschitz
 class SVRG:
     """w <- w - gamma (g_i(w) - g_i(w~) + grad F_mu(w~) + lam (w - w~)), n such steps after one full gradient.
 
-    The next snapshot w~ is the average of the epoch's iterates (Johnson & Zhang, 2013; Sec. 6.2 of the paper).
+    The next snapshot w~ is the average of the epoch's iterates (Johnson & Zhang, 2013; Sec. 7.2 of the paper).
 
     smoothing  L2(k), L2(), Entropy(), or Hard() for the paper's heuristic comparison
     mu         level of smoothing; None: eps / (10 D_omega) with eps = tol F(0), as prop:c:total_compl_svrg_sc takes it

@@ -40,7 +40,7 @@ from casimir.structures.base import (
 class Chain:
     """score(y) = sum_v unary[v, y_v] + sum_v pairwise[v, y_v, y_{v+1}], y in {0..L-1}^p.
 
-    max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward in the log domain.
+    max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward, in logs where needed.
     """
 
     n_labels: int

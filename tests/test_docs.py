@@ -1,0 +1,99 @@
+"""Every code block of the README and the guides runs, and so do the examples.
+
+```python blocks of one page share a namespace, from top to bottom, in an empty folder. Of ```sh blocks the lines that
+call `casimir` are run, in a folder with small files train.conll, dev.conll and new.conll.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from casimir.cli import app
+from casimir.datasets import load_news
+from casimir.tasks.ner import read_conll, write_conll
+from casimir.testing import StructureContract
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="needs the source tree")
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """(line number of its first line, text) of every block in that language."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in found]
+
+
+def run_python(page: Path) -> dict[str, Any]:
+    """The namespace that the page's blocks leave; errors point to the line of the page."""
+    namespace: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
+    for line, text in blocks(page, "python"):
+        exec(compile("\n" * (line - 1) + text, str(page), "exec", dont_inherit=True), namespace)
+    return namespace
+
+
+def run_command(line: str) -> None:
+    """One line for a shell, run without one."""
+    command, _, target = line.partition(" > ")
+    _, *arguments = shlex.split(command)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, f"{line}\n{done.output}"
+    if target:
+        Path(target.strip()).write_bytes(done.stdout_bytes)
+
+
+def contract_tests(namespace: dict[str, Any]) -> list[Any]:
+    """The tests of the contract that a page's own structure inherits."""
+    kinds = [kind for kind in namespace.values() if isinstance(kind, type) and issubclass(kind, StructureContract)]
+    return [getattr(k(), name) for k in kinds if k is not StructureContract for name in dir(k) if name[:5] == "test_"]
+
+
+@pytest.fixture
+def corpus_folder(tmp_path: Path) -> Path:
+    for part, name, count in (("train", "train", 60), ("heldout", "dev", 30), ("heldout", "new", 20)):
+        corpus = read_conll(load_news().train if part == "train" else load_news().heldout)
+        corpus.sentences[:] = list(islice(corpus.sentences, count))
+        write_conll(tmp_path / f"{name}.conll", corpus)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace = run_python(page)
+    for test in contract_tests(namespace):
+        test()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "sh")], ids=lambda p: p.name)
+def test_commands_run(page: Path, corpus_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(corpus_folder)
+    for _, text in blocks(page, "sh"):
+        for line in text.replace("\\\n", " ").splitlines():
+            if line.startswith("casimir "):
+                run_command(line)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
+def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    runpy.run_path(str(script), run_name="__main__")
