@@ -95,6 +95,7 @@ void LinearChain::subtract_truth(std::int64_t i, double* parts) const { add_outp
 
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                            double* parts) const {
+  if (!data_.y) throw std::invalid_argument("the loss of chains needs labels: give y.");
   auto& work = static_cast<ChainWorkspace&>(workspace);
   const std::int64_t p = length(i), stride = shape_.stride;
   const auto rows = static_cast<std::size_t>(p * stride);

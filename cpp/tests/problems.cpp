@@ -7,6 +7,7 @@ namespace testing {
 using casimir::Answer;
 using casimir::Problem;
 using casimir::Smoothing;
+using casimir::SmoothingKind;
 using casimir::WeightView;
 
 std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, Random& random) {
@@ -131,7 +132,7 @@ void check_scatter_ranges(const Problem& problem, Random& random) {
   const std::vector<double> w = random.uniforms(problem.dim(), -1.0, 1.0);
   for (std::int64_t i = 0; i < problem.size(); ++i) {
     std::vector<double> parts, whole(dim, 0.0), q(dim, 0.0), pieces(dim, 0.0);
-    answer_of(problem, i, {w.data()}, {casimir::SmoothingKind::kEntropy, 1, 2.0}, &parts);
+    answer_of(problem, i, {w.data()}, {SmoothingKind::kEntropy, 1, 2.0}, &parts);
     problem.subtract_truth(i, parts.data());
     problem.scatter(i, parts.data(), {whole.data(), 2.0, q.data(), -0.5});
     for (std::int64_t begin = 0; begin < rows; begin += 5)
@@ -148,11 +149,18 @@ void check_bounds(const Problem& problem, const Smoothing& smoothing, double bou
     const Answer smooth = answer_of(problem, i, {w.data()}, smoothing, nullptr);
     check(hard.value >= -1e-12 && hard.value == hard.max_value);
     check(smooth.value >= hard.value - 1e-12 && smooth.value <= hard.value + smoothing.mu * bound + 1e-12);
-    if (smoothing.kind == casimir::SmoothingKind::kEntropy)
+    if (smoothing.kind == SmoothingKind::kEntropy)
       check(std::isnan(smooth.max_value));
     else
       check_close(smooth.max_value, hard.value, 1e-13);
   }
+}
+
+void check_labels_needed(const Problem& unlabelled) {
+  const std::vector<double> w(static_cast<std::size_t>(unlabelled.dim()), 0.0);
+  for (const Smoothing& smoothing :
+       {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}})
+    for (const int threads : {1, 2}) check_refused([&] { sum_of_gradients(unlabelled, w, smoothing, threads); });
 }
 
 }  // namespace testing

@@ -50,4 +50,7 @@ void check_scatter_ranges(const casimir::Problem& problem, Random& random);
 /// max <= smoothed <= max + mu bound, and <u, ell> - <u, a> agree with the value of the hard max where mu is tiny.
 void check_bounds(const casimir::Problem& problem, const casimir::Smoothing& smoothing, double bound, Random& random);
 
+/// A problem without labels has no loss.
+void check_labels_needed(const casimir::Problem& unlabelled);
+
 }  // namespace testing

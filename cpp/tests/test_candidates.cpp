@@ -123,4 +123,8 @@ void test_candidates() {
       check_bounds(*problem, {SmoothingKind::kEntropy, 1, 0.8}, std::log(9.0), random);
     }
   }
+  const auto lists = random_candidates(8, 3, random);
+  casimir::LinearCandidatesData data = lists->problem->data();
+  data.y = nullptr;
+  check_labels_needed(casimir::LinearCandidates(data));
 }

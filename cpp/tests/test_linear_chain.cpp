@@ -68,4 +68,8 @@ void test_linear_chain() {
       check_bounds(problem, {SmoothingKind::kL2, 3, 0.8}, 0.5, random);
       check_bounds(problem, {SmoothingKind::kEntropy, 1, 0.8}, 5.0 * std::log(labels), random);
     }
+  const auto chains = random_chains(8, 3, false, random);
+  casimir::LinearChainData data = chains->problem->data();
+  data.y = nullptr;
+  check_labels_needed(casimir::LinearChain(data));
 }

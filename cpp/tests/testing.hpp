@@ -25,6 +25,16 @@ inline void check(bool holds, const Place& place = Place::current()) {
   if (!holds) fail("the condition does not hold", place);
 }
 
+template <class Call>
+void check_refused(Call&& call, const Place& place = Place::current()) {
+  try {
+    call();
+  } catch (const std::invalid_argument&) {
+    return;
+  }
+  fail("std::invalid_argument was not thrown", place);
+}
+
 inline void check_equal(std::int64_t actual, std::int64_t expected, const Place& place = Place::current()) {
   if (actual != expected) fail(std::to_string(actual) + " instead of " + std::to_string(expected), place);
 }
