@@ -88,13 +88,13 @@ nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb:
     iterate.q = array.data();
     weights = given.data();
   }
-  double losses = 0.0;
+  casimir::SeenSums seen;
   {
     nb::gil_scoped_release release;
-    losses = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
+    seen = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
                                 lam, smoothing, iterate);
   }
-  return nb::make_tuple(losses, iterate.mass);
+  return nb::make_tuple(seen.loss, seen.cost, iterate.mass);
 }
 
 double svrg_epoch(const ProblemHandle& handle, Order order, double gamma, double sigma, Vector c, Vector snapshot,
@@ -125,7 +125,7 @@ void bind_epochs(nb::module_& m) {
       .def("sgd_epoch", &sgd_epoch, nb::arg("order").noconvert(), nb::arg("gamma").noconvert(),
            nb::arg("averaging").none(), nb::arg("lam"), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
            nb::arg("w").noconvert(), nb::arg("q").none(), nb::arg("mass"),
-           "(sum of losses, mass); w and q are updated in place, and sum_t a_t w_t = mass w - q.")
+           "(sum of losses, sum of costs, mass); w and q are updated in place, and sum_t a_t w_t = mass w - q.")
       .def("svrg_epoch", &svrg_epoch, nb::arg("order").noconvert(), nb::arg("gamma"), nb::arg("sigma"),
            nb::arg("c").noconvert(), nb::arg("snapshot").noconvert(), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
            nb::arg("w").noconvert(), nb::arg("average").noconvert(),

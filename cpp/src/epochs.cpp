@@ -64,18 +64,20 @@ void full_pass(const Problem& problem, const double* w, const Smoothing& smoothi
   });
 }
 
-double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
+SeenSums sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
                  const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& it) {
   const auto work = problem.workspace();
   PartsBuffer buffer(problem);
-  double losses = 0.0;
+  SeenSums seen;
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t i = order[t];
     const WeightView view{it.v, it.s};
     if (t + 1 < count) problem.prefetch(order[t + 1], view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
-    losses += problem.oracle(i, view, smoothing, *work, x).value;
+    const Answer answer = problem.oracle(i, view, smoothing, *work, x);
+    seen.loss += answer.value;
+    seen.cost += answer.cost;
     problem.subtract_truth(i, x);
     it.s *= 1.0 - gamma[t] * lam;
     if (std::abs(it.s) < kSmallestScale) rebase(problem.dim(), it);
@@ -86,7 +88,7 @@ double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t
   for (std::int64_t j = 0; j < problem.dim(); ++j) it.v[j] *= it.s;
   it.mass /= it.s;
   it.s = 1.0;
-  return losses;
+  return seen;
 }
 
 double svrg_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, double gamma, double sigma,
