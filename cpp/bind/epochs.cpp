@@ -60,6 +60,8 @@ nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& k
   }
   std::vector<double> value, max_value, cost;
   std::vector<std::uint8_t> exact;
+  for (auto* column : {&value, &max_value, &cost}) column->reserve(answers.size());
+  exact.reserve(answers.size());
   for (const auto& answer : answers) {
     value.push_back(answer.value);
     max_value.push_back(answer.max_value);
@@ -92,7 +94,7 @@ nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb:
   {
     nb::gil_scoped_release release;
     seen = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
-                                lam, smoothing, iterate);
+                              lam, smoothing, iterate);
   }
   return nb::make_tuple(seen.loss, seen.cost, iterate.mass);
 }

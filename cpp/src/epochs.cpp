@@ -37,35 +37,33 @@ struct PartsBuffer {
 void full_pass(const Problem& problem, const double* w, const Smoothing& smoothing, int threads, Answer* answers,
                double* parts, double* gradient) {
   const std::int64_t n = problem.size();
-  std::vector<double> own_parts;
-  if (gradient && !parts) {
-    own_parts.resize(static_cast<std::size_t>(problem.part_offset(n)));
-    parts = own_parts.data();
-  }
   const WeightView view{w};
-  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+  std::vector<PartList> lists(static_cast<std::size_t>(std::max(threads, 1)));  // one per thread, in order of examples
+  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
     const auto work = problem.workspace();
     problem.load_weights(view, *work);
-    for (std::int64_t i = begin; i < end; ++i)
-      answers[i] = problem.oracle(i, view, smoothing, *work, parts ? parts + problem.part_offset(i) : nullptr);
+    PartsBuffer buffer(problem);
+    for (std::int64_t i = begin; i < end; ++i) {
+      double* kept = parts ? parts + problem.part_offset(i) : nullptr;
+      double* x = gradient ? buffer.of(i) : kept;
+      answers[i] = problem.oracle(i, view, smoothing, *work, x);
+      if (!gradient) continue;
+      if (kept) std::copy(x, x + problem.part_offset(i + 1) - problem.part_offset(i), kept);
+      problem.subtract_truth(i, x);
+      problem.collect(i, x, lists[static_cast<std::size_t>(worker)]);
+    }
   });
   if (!gradient) return;
-  // Each thread owns a range of rows and reads all examples in order, so that every sum has one fixed order.
+  // Each thread owns a range of rows and reads all parts in order, so that every sum has one fixed order.
   const std::int64_t stride = problem.dim() / problem.rows();
   parallel_chunks(problem.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     std::fill(gradient + begin * stride, gradient + end * stride, 0.0);
-    PartsBuffer buffer(problem);
-    for (std::int64_t i = 0; i < n; ++i) {
-      double* x = buffer.of(i);
-      std::copy(parts + problem.part_offset(i), parts + problem.part_offset(i + 1), x);
-      problem.subtract_truth(i, x);
-      problem.scatter(i, x, {gradient, 1.0, nullptr, 0.0, begin, end});
-    }
+    for (const PartList& list : lists) problem.scatter_list(list, {gradient, 1.0, nullptr, 0.0, begin, end});
   });
 }
 
 SeenSums sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
-                 const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& it) {
+                   const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& it) {
   const auto work = problem.workspace();
   PartsBuffer buffer(problem);
   SeenSums seen;

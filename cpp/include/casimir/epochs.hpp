@@ -27,7 +27,7 @@ struct SeenSums {
   double loss = 0.0, cost = 0.0;
 };
 SeenSums sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
-                 const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& iterate);
+                   const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& iterate);
 
 /// w <- w - gamma (g_i(w) - g_i(snapshot) + full + sigma w - kappa z), where c = (kappa z - full) / sigma, or c = -full
 /// when sigma = 0. `snapshot` holds the marginals of every example at the snapshot. w is updated in place and `average`

@@ -51,7 +51,10 @@ class DualProximalPoint:
                 last_predicted, correction = predicted, (value - dual) / predicted if predicted > 0.0 else 1.0
             else:
                 monitor.skip()
-            w, z = w + self.kappa / self.sigma * (w - z), w
+            # z becomes w + (kappa / sigma) (w - z) in place, so that both stay aligned; then they change names.
+            z *= -self.kappa / self.sigma
+            z += (1.0 + self.kappa / self.sigma) * w
+            w, z = z, w
 
     @property
     def sigma(self) -> float:
