@@ -39,6 +39,7 @@ Array optional_array(const nb::object& object) {
 nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& kind, std::int64_t k, double mu,
                      int threads, nb::object parts, nb::object gradient) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   const std::int64_t n = problem.size();
   check_size(w.size(), problem.dim(), "w");
   const auto smoothing = make_smoothing(kind, k, mu);
@@ -76,6 +77,7 @@ nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& k
 nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb::object averaging, double lam,
                      const std::string& kind, std::int64_t k, double mu, OutVector w, nb::object q, double mass) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   check_size(w.size(), problem.dim(), "w");
   check_size(gamma.size(), static_cast<std::int64_t>(order.size()), "gamma");
   check_order(order, problem.size());
@@ -102,6 +104,7 @@ nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb:
 double svrg_epoch(const ProblemHandle& handle, Order order, double gamma, double sigma, Vector c, Vector snapshot,
                   const std::string& kind, std::int64_t k, double mu, OutVector w, OutVector average) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   check_size(w.size(), problem.dim(), "w");
   check_size(c.size(), problem.dim(), "c");
   check_size(average.size(), problem.dim(), "average");
