@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -34,10 +35,18 @@ def threads_row(context: Context, target: float) -> Row:
         times(speedup),
         f">= {times(target)}",
         speedup >= target,
-        f"wall clock; best times {times(best['1'] / best['2'])}; two threads spend {times(cpu['2'] / cpu['1'])} the "
-        f"CPU time of one; values only: {times(seconds['values 1'] / seconds['values 2'])}, best times "
-        f"{times(best['values 1'] / best['values 2'])}",
-        {"seconds": seconds, "best": best, "cpu": cpu, "speedup": speedup},
+        _note(seconds, best, cpu),
+        {"seconds": seconds, "best": best, "cpu": cpu, "load": os.getloadavg()[0], "speedup": speedup},
+    )
+
+
+def _note(seconds: dict[str, float], best: dict[str, float], cpu: dict[str, float]) -> str:
+    return (
+        f"wall clock, at a load average of {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs; "
+        f"best times {times(best['1'] / best['2'])}; "
+        f"two threads spend {times(cpu['2'] / cpu['1'])} the CPU time of one; "
+        f"values only: {times(seconds['values 1'] / seconds['values 2'])}, "
+        f"best times {times(best['values 1'] / best['values 2'])}"
     )
 
 

@@ -10,3 +10,5 @@ html_theme = "furo"
 html_title = "casimir"
 html_show_sphinx = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]

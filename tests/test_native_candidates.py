@@ -195,11 +195,3 @@ def test_arrays_of_another_type_are_never_converted() -> None:
     for name, dtype in (("offsets", np.int32), ("features", np.float16), ("y", np.int64), ("cost", np.float32)):
         with pytest.raises(TypeError):
             core.linear_candidates(**(data | {name: data[name].astype(dtype)}))
-
-
-def test_a_loss_without_labels_is_refused() -> None:
-    problem = core.linear_candidates(**(instance() | {"y": None}))
-    with pytest.raises(ValueError, match="needs labels"):
-        problem.full_pass(np.zeros(45), "hard", 1, 0.0, 2, None, None)
-    with pytest.raises(ValueError, match="labels"):
-        core.dual_blocks(problem)

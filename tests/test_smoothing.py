@@ -215,3 +215,13 @@ def test_smoothings_are_values() -> None:
     assert pickle.loads(pickle.dumps(L2(k=5))) == L2(k=5)
     with pytest.raises(AttributeError):
         L2().k = 3  # type: ignore[misc]
+
+
+def test_k_beyond_the_number_of_outputs_and_of_an_integer() -> None:
+    chain = Chain(2)
+    s = chain.scores([np.array([[0.0, 1.0], [2.0, 0.0]])], np.zeros((2, 2)))
+    assert L2(k=2**61)(chain, s, 1.0).value == L2()(chain, s, 1.0).value
+    with pytest.raises(ValueError, match=r"k=.*; it must be below 2\^62"):
+        L2(k=2**63)
+    with pytest.raises(ValueError, match=r"k=.*; it must be below 2\^62"):
+        chain.topk(s, 2**70)

@@ -8,7 +8,8 @@ case "$python" in /*) ;; *) python="$PWD/$python" ;; esac
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-"$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/dist" "$root"
+"$python" -m pip wheel --quiet --disable-pip-version-check --no-deps -C build-dir="$work/build" \
+  --wheel-dir "$work/dist" "$root"
 wheel="$(echo "$work"/dist/*.whl)"
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel"

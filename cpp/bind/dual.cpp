@@ -17,9 +17,9 @@ struct DualHandle {
 
 DualHandle make_dual(nb::object problem) {
   const auto& handle = nb::cast<const ProblemHandle&>(problem);
+  check_labelled(handle);
   DualHandle dual{problem, nullptr, handle.problem->size(), handle.problem->dim()};
   if (const auto* chain = dynamic_cast<const casimir::LinearChain*>(handle.problem.get())) {
-    if (!chain->data().y) throw std::invalid_argument("the dual solver needs labels.");
     dual.blocks = std::make_unique<casimir::ChainDual>(*chain);
   } else if (const auto* candidates = dynamic_cast<const casimir::LinearCandidates*>(handle.problem.get())) {
     dual.blocks = std::make_unique<casimir::CandidateDual>(*candidates);

@@ -39,6 +39,7 @@ Array optional_array(const nb::object& object) {
 nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& kind, std::int64_t k, double mu,
                      int threads, nb::object parts, nb::object gradient) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   const std::int64_t n = problem.size();
   check_size(w.size(), problem.dim(), "w");
   const auto smoothing = make_smoothing(kind, k, mu);
@@ -60,6 +61,8 @@ nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& k
   }
   std::vector<double> value, max_value, cost;
   std::vector<std::uint8_t> exact;
+  for (auto* column : {&value, &max_value, &cost}) column->reserve(answers.size());
+  exact.reserve(answers.size());
   for (const auto& answer : answers) {
     value.push_back(answer.value);
     max_value.push_back(answer.max_value);
@@ -74,6 +77,7 @@ nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& k
 nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb::object averaging, double lam,
                      const std::string& kind, std::int64_t k, double mu, OutVector w, nb::object q, double mass) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   check_size(w.size(), problem.dim(), "w");
   check_size(gamma.size(), static_cast<std::int64_t>(order.size()), "gamma");
   check_order(order, problem.size());
@@ -88,18 +92,19 @@ nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb:
     iterate.q = array.data();
     weights = given.data();
   }
-  double losses = 0.0;
+  casimir::SeenSums seen;
   {
     nb::gil_scoped_release release;
-    losses = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
-                                lam, smoothing, iterate);
+    seen = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
+                              lam, smoothing, iterate);
   }
-  return nb::make_tuple(losses, iterate.mass);
+  return nb::make_tuple(seen.loss, seen.cost, iterate.mass);
 }
 
 double svrg_epoch(const ProblemHandle& handle, Order order, double gamma, double sigma, Vector c, Vector snapshot,
                   const std::string& kind, std::int64_t k, double mu, OutVector w, OutVector average) {
   const casimir::Problem& problem = *handle.problem;
+  check_labelled(handle);
   check_size(w.size(), problem.dim(), "w");
   check_size(c.size(), problem.dim(), "c");
   check_size(average.size(), problem.dim(), "average");
@@ -125,7 +130,7 @@ void bind_epochs(nb::module_& m) {
       .def("sgd_epoch", &sgd_epoch, nb::arg("order").noconvert(), nb::arg("gamma").noconvert(),
            nb::arg("averaging").none(), nb::arg("lam"), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
            nb::arg("w").noconvert(), nb::arg("q").none(), nb::arg("mass"),
-           "(sum of losses, mass); w and q are updated in place, and sum_t a_t w_t = mass w - q.")
+           "(sum of losses, sum of costs, mass); w and q are updated in place, and sum_t a_t w_t = mass w - q.")
       .def("svrg_epoch", &svrg_epoch, nb::arg("order").noconvert(), nb::arg("gamma"), nb::arg("sigma"),
            nb::arg("c").noconvert(), nb::arg("snapshot").noconvert(), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
            nb::arg("w").noconvert(), nb::arg("average").noconvert(),

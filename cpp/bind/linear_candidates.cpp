@@ -35,6 +35,7 @@ ProblemHandle make_linear_candidates(Ints offsets, InArray<T, nb::ndim<2>> featu
   if (y) {
     check_labels(*y, offsets);
     data.y = y->data();
+    handle.labelled = true;
     handle.owners.push_back(nb::cast(*y));
   }
   if (cost) {

@@ -43,6 +43,7 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
     for (std::size_t t = 0; t < array.size(); ++t)
       if (array.data()[t] < 0 || array.data()[t] >= n_labels) throw std::invalid_argument("a label is out of range.");
     data.y = array.data();
+    handle.labelled = true;
     handle.owners.push_back(nb::cast(array));
   }
   if (!cost.is_none()) {

@@ -7,7 +7,13 @@
 struct ProblemHandle {
   std::unique_ptr<casimir::Problem> problem;
   std::vector<nb::object> owners;
+  bool labelled = false;
 };
+
+/// Losses compare with the true outputs, so their passes need labels.
+inline void check_labelled(const ProblemHandle& handle) {
+  if (!handle.labelled) throw std::invalid_argument("losses need labels: give y.");
+}
 
 /// Throws unless offsets[count] divides `total` items among examples.
 inline void check_offsets(const std::int64_t* offsets, std::size_t count, std::int64_t total, bool allow_empty,

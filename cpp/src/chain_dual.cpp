@@ -124,18 +124,24 @@ std::size_t ChainDual::remember(std::int64_t i, const std::int32_t* labels) {
 void ChainDual::score_outputs(std::int64_t i) {
   const Block& block = blocks_[static_cast<std::size_t>(i)];
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
+  const auto count = static_cast<std::int64_t>(block.weight.size());
   scores_.assign(block.weight.size(), 0.0);
-  for (std::size_t k = 0; k < scores_.size(); ++k) {
-    const std::uint16_t* y = block.labels.data() + static_cast<std::int64_t>(k) * p;
-    double score = 0.0;
-    for (std::size_t j = 0; j < block.tokens.size(); ++j) {
-      const std::int64_t t = block.tokens[j];
-      score += work_.u[static_cast<std::size_t>(t * stride + y[t])];
-      if (t > 0) score += work_.to[static_cast<std::size_t>(y[t - 1] * stride + y[t])];
-      const bool next_counts = j + 1 < block.tokens.size() && block.tokens[j + 1] == t + 1;
-      if (t + 1 < p && !next_counts) score += work_.to[static_cast<std::size_t>(y[t] * stride + y[t + 1])];
+  double* scores = scores_.data();
+  const double* to = work_.to.data();
+  // Outputs in the inner loop: their sums do not wait for each other.
+  for (std::size_t j = 0; j < block.tokens.size(); ++j) {
+    const std::int64_t t = block.tokens[j];
+    const double* u = work_.u.data() + t * stride;
+    const bool ends_edge = t > 0;
+    const bool next_counts = j + 1 < block.tokens.size() && block.tokens[j + 1] == t + 1;
+    const bool starts_edge = t + 1 < p && !next_counts;
+    const std::uint16_t* y = block.labels.data() + t;
+    for (std::int64_t k = 0; k < count; ++k, y += p) {
+      double score = u[y[0]];
+      if (ends_edge) score += to[y[-1] * stride + y[0]];
+      if (starts_edge) score += to[y[0] * stride + y[1]];
+      scores[k] += score;
     }
-    scores_[k] = score;
   }
 }
 

@@ -168,7 +168,7 @@ struct Rows {
         if (next < 0 && hits) next = j * W + __builtin_ctz(hits);
         if (loss) L::store(loss + t * stride + j * W, target - value);
       }
-      labels[t] = y = next;
+      labels[t] = y = std::max(next, 0);  // with NaN scores nothing is the best: any label will do, but it must be one
     }
   }
 

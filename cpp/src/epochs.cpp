@@ -37,45 +37,45 @@ struct PartsBuffer {
 void full_pass(const Problem& problem, const double* w, const Smoothing& smoothing, int threads, Answer* answers,
                double* parts, double* gradient) {
   const std::int64_t n = problem.size();
-  std::vector<double> own_parts;
-  if (gradient && !parts) {
-    own_parts.resize(static_cast<std::size_t>(problem.part_offset(n)));
-    parts = own_parts.data();
-  }
   const WeightView view{w};
-  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int) {
+  std::vector<PartList> lists(static_cast<std::size_t>(std::max(threads, 1)));  // one per thread, in order of examples
+  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
     const auto work = problem.workspace();
     problem.load_weights(view, *work);
-    for (std::int64_t i = begin; i < end; ++i)
-      answers[i] = problem.oracle(i, view, smoothing, *work, parts ? parts + problem.part_offset(i) : nullptr);
+    PartsBuffer buffer(problem);
+    for (std::int64_t i = begin; i < end; ++i) {
+      double* kept = parts ? parts + problem.part_offset(i) : nullptr;
+      double* x = gradient ? buffer.of(i) : kept;
+      answers[i] = problem.oracle(i, view, smoothing, *work, x);
+      if (!gradient) continue;
+      if (kept) std::copy(x, x + problem.part_offset(i + 1) - problem.part_offset(i), kept);
+      problem.subtract_truth(i, x);
+      problem.collect(i, x, lists[static_cast<std::size_t>(worker)]);
+    }
   });
   if (!gradient) return;
-  // Each thread owns a range of rows and reads all examples in order, so that every sum has one fixed order.
+  // Each thread owns a range of rows and reads all parts in order, so that every sum has one fixed order.
   const std::int64_t stride = problem.dim() / problem.rows();
   parallel_chunks(problem.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     std::fill(gradient + begin * stride, gradient + end * stride, 0.0);
-    PartsBuffer buffer(problem);
-    for (std::int64_t i = 0; i < n; ++i) {
-      double* x = buffer.of(i);
-      std::copy(parts + problem.part_offset(i), parts + problem.part_offset(i + 1), x);
-      problem.subtract_truth(i, x);
-      problem.scatter(i, x, {gradient, 1.0, nullptr, 0.0, begin, end});
-    }
+    for (const PartList& list : lists) problem.scatter_list(list, {gradient, 1.0, nullptr, 0.0, begin, end});
   });
 }
 
-double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
-                 const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& it) {
+SeenSums sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
+                   const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& it) {
   const auto work = problem.workspace();
   PartsBuffer buffer(problem);
-  double losses = 0.0;
+  SeenSums seen;
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t i = order[t];
     const WeightView view{it.v, it.s};
     if (t + 1 < count) problem.prefetch(order[t + 1], view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
-    losses += problem.oracle(i, view, smoothing, *work, x).value;
+    const Answer answer = problem.oracle(i, view, smoothing, *work, x);
+    seen.loss += answer.value;
+    seen.cost += answer.cost;
     problem.subtract_truth(i, x);
     it.s *= 1.0 - gamma[t] * lam;
     if (std::abs(it.s) < kSmallestScale) rebase(problem.dim(), it);
@@ -86,7 +86,7 @@ double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t
   for (std::int64_t j = 0; j < problem.dim(); ++j) it.v[j] *= it.s;
   it.mass /= it.s;
   it.s = 1.0;
-  return losses;
+  return seen;
 }
 
 double svrg_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, double gamma, double sigma,

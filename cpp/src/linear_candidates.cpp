@@ -125,12 +125,27 @@ Answer LinearCandidates::top_k(std::int64_t i, double top, const Smoothing& smoo
 }
 
 void LinearCandidates::scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const {
+  for (std::int64_t j = 0; j < count(i); ++j)
+    if (parts[j] != 0.0) add_candidate(data_.offsets[i] + j, parts[j], target);
+}
+
+void LinearCandidates::add_candidate(std::int64_t row, double weight, const ScatterTarget& target) const {
   const std::int64_t begin = target.row_begin, end = std::min(target.row_end, dim());
+  data_.features.add_to(row, target.a * weight, begin, end, target.v);
+  if (target.q) data_.features.add_to(row, target.b * weight, begin, end, target.q);
+}
+
+/// Units are rows of features.
+void LinearCandidates::collect(std::int64_t i, const double* parts, PartList& list) const {
   for (std::int64_t j = 0; j < count(i); ++j) {
     if (parts[j] == 0.0) continue;
-    data_.features.add_to(data_.offsets[i] + j, target.a * parts[j], begin, end, target.v);
-    if (target.q) data_.features.add_to(data_.offsets[i] + j, target.b * parts[j], begin, end, target.q);
+    list.unit.push_back(data_.offsets[i] + j);
+    list.values.push_back(parts[j]);
   }
+}
+
+void LinearCandidates::scatter_list(const PartList& list, const ScatterTarget& target) const {
+  for (std::size_t k = 0; k < list.unit.size(); ++k) add_candidate(list.unit[k], list.values[k], target);
 }
 
 void LinearCandidates::decode(const double* w, int threads, std::int64_t* indices, double* values) const {

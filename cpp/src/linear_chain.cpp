@@ -154,19 +154,45 @@ Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing&
   return answer;
 }
 
+void LinearChain::add_row(std::int64_t row, const double* x, const ScatterTarget& target) const {
+  if (row < target.row_begin || row >= target.row_end) return;
+  const std::int64_t first = row * shape_.stride;
+  for (int l = 0; l < shape_.labels; ++l) target.v[first + l] += target.a * x[l];
+  if (target.q)
+    for (int l = 0; l < shape_.labels; ++l) target.q[first + l] += target.b * x[l];
+}
+
 void LinearChain::scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const {
-  const std::int64_t p = length(i), stride = shape_.stride;
+  const std::int64_t p = length(i), stride = shape_.stride, base = data_.n_features;
   ops_.scatter(shape_, data_.features, data_.offsets[i], p, parts, target);
-  const auto add_row = [&](std::int64_t row, const double* x) {
-    if (row < target.row_begin || row >= target.row_end) return;
-    for (int l = 0; l < shape_.labels; ++l) target.v[row * stride + l] += target.a * x[l];
-    if (target.q)
-      for (int l = 0; l < shape_.labels; ++l) target.q[row * stride + l] += target.b * x[l];
+  for (int y = 0; y < shape_.labels; ++y) add_row(base + y, parts + (p + y) * stride, target);
+  add_row(base + shape_.labels, parts, target);
+  add_row(base + shape_.labels + 1, parts + (p - 1) * stride, target);
+}
+
+/// Units are tokens, or -1 - row for transitions, start and stop.
+void LinearChain::collect(std::int64_t i, const double* parts, PartList& list) const {
+  const std::int64_t p = length(i), stride = shape_.stride, base = data_.n_features;
+  const auto add = [&](std::int64_t unit, const double* x) {
+    if (std::all_of(x, x + shape_.labels, [](double value) { return value == 0.0; })) return;
+    list.unit.push_back(unit);
+    list.values.insert(list.values.end(), x, x + stride);
   };
-  const std::int64_t base = data_.n_features;
-  for (int y = 0; y < shape_.labels; ++y) add_row(base + y, parts + (p + y) * stride);
-  add_row(base + shape_.labels, parts);
-  add_row(base + shape_.labels + 1, parts + (p - 1) * stride);
+  for (std::int64_t t = 0; t < p; ++t) add(data_.offsets[i] + t, parts + t * stride);
+  for (int y = 0; y < shape_.labels; ++y) add(-1 - (base + y), parts + (p + y) * stride);
+  add(-1 - (base + shape_.labels), parts);
+  add(-1 - (base + shape_.labels + 1), parts + (p - 1) * stride);
+}
+
+void LinearChain::scatter_list(const PartList& list, const ScatterTarget& target) const {
+  const double* x = list.values.data();
+  for (const std::int64_t unit : list.unit) {
+    if (unit >= 0)
+      ops_.scatter(shape_, data_.features, unit, 1, x, target);
+    else
+      add_row(-1 - unit, x, target);
+    x += shape_.stride;
+  }
 }
 
 void LinearChain::decode(const double* w, int threads, std::int64_t* labels, double* values) const {

@@ -163,4 +163,18 @@ void check_labels_needed(const Problem& unlabelled) {
     for (const int threads : {1, 2}) check_refused([&] { sum_of_gradients(unlabelled, w, smoothing, threads); });
 }
 
+void check_non_finite_weights(const Problem& problem, Random& random) {
+  for (const Smoothing& smoothing :
+       {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}}) {
+    std::vector<double> w(static_cast<std::size_t>(problem.dim()), NAN);
+    check(std::isnan(sum_of_values(problem, w, smoothing)));
+    sum_of_gradients(problem, w, smoothing, 2);
+    for (double& value : w) {
+      const std::int64_t kind = random.below(4);
+      value = kind == 0 ? NAN : kind == 1 ? INFINITY : kind == 2 ? -INFINITY : 1e308;
+    }
+    sum_of_gradients(problem, w, smoothing, 2);
+  }
+}
+
 }  // namespace testing

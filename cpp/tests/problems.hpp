@@ -53,4 +53,7 @@ void check_bounds(const casimir::Problem& problem, const casimir::Smoothing& smo
 /// A problem without labels has no loss.
 void check_labels_needed(const casimir::Problem& unlabelled);
 
+/// Weights that are not finite give losses that are not, and nothing is read or written out of place.
+void check_non_finite_weights(const casimir::Problem& problem, Random& random);
+
 }  // namespace testing

@@ -112,6 +112,7 @@ void test_candidates() {
     for (const double mu : {0.1, 1.0, 20.0}) check_l2_by_projection(*lists, mu, random);
     for (const casimir::LinearCandidates* problem : {lists->problem.get(), lists->problem32.get()}) {
       check_scatter_ranges(*problem, random);
+      check_non_finite_weights(*problem, random);
       for (const Smoothing& smoothing :
            {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 0.8}, Smoothing{SmoothingKind::kEntropy, 1, 0.8}}) {
         check_affine_weights(*problem, smoothing, random);

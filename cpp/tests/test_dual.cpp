@@ -66,12 +66,27 @@ void check_average(const P& problem, StepRule rule, Random& random) {
   for (std::size_t j = 0; j < dim; ++j) check_close(average.mass * w[j] - q[j], sum[j], 1e-10);
 }
 
+/// Nothing is read or written out of place when the weights are not finite.
+template <class Blocks, class P>
+void check_non_finite(const P& problem, Random& random) {
+  for (const StepRule rule : {StepRule::kFrankWolfe, StepRule::kPairwise}) {
+    Blocks blocks(problem);
+    const std::int64_t n = problem.size();
+    std::vector<double> w(static_cast<std::size_t>(problem.dim()), 0.0);
+    blocks.exact_pass(random.permutation(n).data(), n, kLam, rule, 2, w.data(), nullptr);
+    for (double& value : w) value = random.below(2) ? NAN : INFINITY;
+    blocks.exact_pass(random.permutation(n).data(), n, kLam, rule, 2, w.data(), nullptr);
+    blocks.cached_pass(random.permutation(n).data(), n, kLam, 2, 0.0, w.data());
+  }
+}
+
 template <class Blocks, class P>
 void check_all(const P& problem, Random& random) {
   check_ascent<Blocks>(problem, StepRule::kFrankWolfe, 1, 0.05, random);
   for (const int steps : {1, 2, 5}) check_ascent<Blocks>(problem, StepRule::kPairwise, steps, 1e-4, random);
   check_average<Blocks>(problem, StepRule::kFrankWolfe, random);
   check_average<Blocks>(problem, StepRule::kPairwise, random);
+  check_non_finite<Blocks>(problem, random);
 }
 
 void check_pairwise_move() {

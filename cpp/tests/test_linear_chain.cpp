@@ -57,6 +57,7 @@ void test_linear_chain() {
       check_adjoint(problem, random);
       check_single_tokens(problem, random);
       check_scatter_ranges(problem, random);
+      check_non_finite_weights(problem, random);
       for (const Smoothing& smoothing :
            {Smoothing{}, Smoothing{SmoothingKind::kL2, 5, 0.8}, Smoothing{SmoothingKind::kEntropy, 1, 0.8}}) {
         check_affine_weights(problem, smoothing, random);

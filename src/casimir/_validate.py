@@ -11,6 +11,8 @@ import numpy as np
 
 from casimir.scores import FloatArray, IntArray, offsets_of
 
+_TOO_LARGE = 2**62  # leaves room in an int64 of the core
+
 
 def positive_int(value: Any, name: str) -> int:
     try:
@@ -19,6 +21,8 @@ def positive_int(value: Any, name: str) -> int:
         raise TypeError(f"{name}={value!r}; it must be a whole number, 1 or larger.") from None
     if isinstance(value, bool | np.bool_) or number < 1:
         raise ValueError(f"{name}={value!r}; it must be a whole number, 1 or larger.")
+    if number >= _TOO_LARGE:
+        raise ValueError(f"{name}={value!r}; it must be below 2^62.")
     return number
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from casimir._threads import n_threads as default_threads
+from casimir._validate import positive_int
 from casimir.costs import Cost
 from casimir.kernels import ComposedKernel, DualBlocks, Kernel, NativeKernel, Pass, native_problem, native_smoothing
 from casimir.models.base import ScoreModel
@@ -88,7 +89,9 @@ class Objective:
             raise ValueError("loss='crf' takes no cost; pass cost=None, or use loss='hinge'.")
         if not (np.isfinite(self.lam) and self.lam >= 0.0):
             raise ValueError(f"lam={self.lam}; it must be a finite number, 0 or larger. 1/n is a good start.")
-        self.y = [np.atleast_1d(np.asarray(output, dtype=np.int64)) for output in self.y]
+        if self.n_threads is not None:
+            positive_int(self.n_threads, "n_threads")
+        self.y = [_whole_numbers(output, i) for i, output in enumerate(self.y)]
         if len(self.y) != self.model.n_examples:
             raise ValueError(f"y has {len(self.y)} outputs; the model has {self.model.n_examples} examples.")
         if not self.y:
@@ -130,6 +133,10 @@ class Objective:
     def resolve(self, smoothing: Smoothing, mu: float) -> tuple[Smoothing, float]:
         """The smoothing to run with: a CRF always uses its own exp oracle."""
         return (Entropy(), 1.0) if self.is_smooth else (smoothing, mu)
+
+    def mu_of(self, smoothing: Smoothing, mu: float) -> float | None:
+        """mu as a trace reports it: None where nothing is smoothed."""
+        return None if self.is_smooth or isinstance(smoothing, Hard) else mu
 
     def value(self, w: FloatArray) -> float:
         """F(w)."""
@@ -208,6 +215,14 @@ class Proximal:
         if self.sigma == 0.0:
             return -evaluation.dual.g
         return np.asarray((self.kappa * self.center - evaluation.dual.g) / self.sigma, dtype=np.float64)
+
+
+def _whole_numbers(output: Any, example: int) -> IntArray:
+    """int64[p] of one output; numbers with a fraction are no labels."""
+    array = np.atleast_1d(np.asarray(output))
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(f"y[{example}] has {array.dtype} entries; outputs are whole numbers such as label numbers.")
+    return array.astype(np.int64)
 
 
 def relative_gap(objective: float, dual: float) -> float:

@@ -199,7 +199,7 @@ def _similar(counts: IntArray) -> Iterator[IntArray]:
 
 def _chunks(s: Scores, k: int) -> Iterator[IntArray]:
     """Examples one after another, cut so that k outputs for each of them fit in memory; one chunk at least."""
-    cost = np.cumsum(np.diff(s.offsets)) * k // _CHUNK_LABELS
+    cost = np.cumsum(np.diff(s.offsets)) * min(k, _CHUNK_LABELS) // _CHUNK_LABELS
     yield from np.split(np.arange(len(s)), np.flatnonzero(np.diff(cost)) + 1)
 
 

@@ -360,6 +360,9 @@ def test_bad_data_gives_one_clear_sentence(data: Any, labels: Any, error: type[E
         ({"max_epochs": 0}, ValueError, "max_epochs=0"),
         ({"n_features": 0}, ValueError, "n_features"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
+        ({"solver": cs.BCFW}, TypeError, r"solver=BCFW is a class; .* write BCFW\(\)"),
+        ({"label_costs": 3}, TypeError, "label_costs is a int; it must be a dict"),
+        ({"label_costs": {"D": 1.0}}, TypeError, "label_costs has the key 'D'; its keys are pairs"),
         ({"random_state": "x"}, ValueError, "random_state='x'"),
         ({"random_state": -1}, ValueError, "random_state=-1"),
     ],
@@ -384,6 +387,11 @@ def test_predicting_needs_a_fit_and_matching_features(tagger: cs.SequenceTagger)
         tagger.predict(cs.pack(X, 2**12)[:0])
     with pytest.raises(ValueError, match="k=0"):
         tagger.predict_topk(X, 0)
+
+
+def test_minus_one_job_means_all_cpus() -> None:
+    tagger = cs.SequenceTagger(n_jobs=-1, n_features=64).fit(X, Y)
+    assert tagger.predict(X) == cs.SequenceTagger(n_features=64).fit(X, Y).predict(X)
 
 
 def test_no_regularisation_is_possible() -> None:

@@ -82,3 +82,23 @@ def test_labels_of_every_example_are_checked(native: bool) -> None:
     for y in (wrong, swapped, [*parts.y[:-1], parts.y[-1] + 3]):
         with pytest.raises(ValueError, match=r"\[[1-3]\]"):
             dataclasses.replace(parts, y=y).objective(0.1, native=native).value(parts.model.zeros())
+
+
+@pytest.mark.parametrize("kind", ["chain", "candidates"])
+def test_losses_without_labels_are_refused(kind: str) -> None:
+    offsets = np.array([0, 2])
+    if kind == "chain":
+        indices = np.array([0, 1], dtype=np.uint32)
+        problem = core.linear_chain(offsets, np.array([0, 1, 2]), indices, None, 2, 3, None, None)
+    else:
+        problem = core.linear_candidates(offsets, np.ones((2, 2)), None, None)
+    w, order, ones = np.zeros(problem.dim), np.array([0]), np.ones(1)
+    calls = [
+        lambda: problem.full_pass(w, "hard", 1, 0.0, 1, None, None),
+        lambda: problem.sgd_epoch(order, ones, None, 0.1, "hard", 1, 0.0, w, None, 0.0),
+        lambda: problem.svrg_epoch(order, 0.1, 0.1, w, np.zeros(problem.n_parts), "hard", 1, 0.0, w, w.copy()),
+        lambda: core.dual_blocks(problem),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="losses need labels: give y"):
+            call()

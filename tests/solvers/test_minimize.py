@@ -203,6 +203,9 @@ def test_a_start_may_be_any_array_of_numbers() -> None:
         ({"w0": np.zeros((28, 1))}, ValueError, r"w0 has shape \[28, 1\]"),
         ({"w0": np.full(28, np.nan)}, ValueError, "w0 has entries that are NaN or infinite"),
         ({"w0": np.full(28, np.inf)}, ValueError, "w0 has entries that are NaN or infinite"),
+        ({"solver": cs.SGD}, TypeError, r"solver=SGD is a class; .* write SGD\(\)"),
+        ({"tol": "1e-2"}, TypeError, "tol='1e-2'; it must be a number"),
+        ({"tol": None}, TypeError, "tol=None; it must be a number"),
         ({"solver": "auto"}, TypeError, r"solver='auto'; it must be a solver such as BCFW\(\)"),
         ({"solver": cs.BCFW(), "w0": np.ones(28)}, ValueError, "BCFW starts at w = 0"),
         ({"solver": cs.Casimir(), "w0": np.ones(28)}, ValueError, "dual inner solver starts at w = 0"),
@@ -287,7 +290,7 @@ def test_auto_suits_the_objective() -> None:
     parts = tiny_parts()
     assert choose("auto", parts.objective(LAM)) == cs.Casimir()
     assert choose("auto", parts.objective(0.0)) == cs.Casimir(cs.SVRG())
-    assert choose("auto", parts.objective(LAM, loss="crf")) == cs.LBFGS()
+    assert choose("auto", parts.objective(LAM, loss="crf")) == cs.Casimir(cs.SVRG())
     solver = cs.BCFW()
     assert choose(solver, parts.objective(LAM)) is solver
 
@@ -298,3 +301,15 @@ def test_unknown_solvers_are_refused() -> None:
         choose("adam", objective)
     with pytest.raises(TypeError, match=r"solver=3; it must be a solver such as BCFW"):
         choose(3, objective)  # type: ignore[arg-type]
+
+
+def test_a_lucky_prediction_does_not_end_the_evaluations() -> None:
+    """The second epoch of this run predicts a gap of 1e-30, which is far off."""
+    words = [["bias", "w=Zürich", "case=T"], ["bias", "w=is", "case=l", "w[-1]=Zürich"]]
+    names = [[f"{name}|{i}" for name in token for i in range(8)] for token in words]
+    model = cs.LinearChainModel(cs.pack([names]), 2)
+    objective = cs.Objective(model, cs.Chain(2), cs.Hamming(), [np.array([0, 1])], lam=1.0)
+    result = cs.minimize(objective, cs.Casimir(), epochs=500, tol=1e-6)
+    assert result.converged
+    assert result.trace[-1].epoch <= 60
+    assert max(np.diff([0, *(row.epoch for row in result.trace)])) <= 25

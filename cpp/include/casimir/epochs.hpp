@@ -22,9 +22,12 @@ struct AveragedIterate {
 };
 
 /// w <- (1 - gamma_t lam) w - gamma_t A_i^T (u_i - truth), t = 1..count. averaging: a_t, or null. Ends with s = 1.
-/// Returns the sum of the losses seen.
-double sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
-                 const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& iterate);
+/// Returns the sums of the losses and of the oracles' expected costs <u_i, ell_i>.
+struct SeenSums {
+  double loss = 0.0, cost = 0.0;
+};
+SeenSums sgd_epoch(const Problem& problem, const std::int64_t* order, std::int64_t count, const double* gamma,
+                   const double* averaging, double lam, const Smoothing& smoothing, AveragedIterate& iterate);
 
 /// w <- w - gamma (g_i(w) - g_i(snapshot) + full + sigma w - kappa z), where c = (kappa z - full) / sigma, or c = -full
 /// when sigma = 0. `snapshot` holds the marginals of every example at the snapshot. w is updated in place and `average`

@@ -41,6 +41,8 @@ class LinearCandidates final : public Problem {
   void prefetch(std::int64_t, const WeightView&) const override {}  // dense rows stream well by themselves
   void subtract_truth(std::int64_t i, double* parts) const override { parts[truth(i)] -= 1.0; }
   void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* parts, PartList& list) const override;
+  void scatter_list(const PartList& list, const ScatterTarget& target) const override;
 
   /// Best candidate of every example without cost, ties to the lowest: indices[size], values[size].
   void decode(const double* w, int threads, std::int64_t* indices, double* values) const;
@@ -55,6 +57,7 @@ class LinearCandidates final : public Problem {
   double cost_of(std::int64_t i, std::int64_t j) const { return data_.cost ? data_.cost[data_.offsets[i] + j] : 0.0; }
 
  private:
+  void add_candidate(std::int64_t row, double weight, const ScatterTarget& target) const;
   Answer entropy(std::int64_t i, double top, double mu, double* parts, CandidatesWorkspace& work) const;
   Answer top_k(std::int64_t i, double top, const Smoothing& smoothing, double* parts, CandidatesWorkspace& work) const;
 

@@ -44,6 +44,8 @@ class LinearChain final : public Problem {
   void prefetch(std::int64_t i, const WeightView& w) const override { prefetch_tokens(i, 0, length(i), w); }
   void subtract_truth(std::int64_t i, double* parts) const override;
   void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* parts, PartList& list) const override;
+  void scatter_list(const PartList& list, const ScatterTarget& target) const override;
 
   /// Best labels without cost: labels[tokens], values[size].
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const;
@@ -71,6 +73,7 @@ class LinearChain final : public Problem {
   std::size_t cell(std::int64_t row, std::int64_t column) const {
     return static_cast<std::size_t>(row * shape_.stride + column);
   }
+  void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
   void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* parts) const;
 
   LinearChainData data_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "casimir/chain_ops.hpp"
 
@@ -26,6 +27,13 @@ struct Answer {
   double max_value = 0.0;  // the loss without smoothing (NaN after kEntropy, whose oracle does not see it)
   double cost = 0.0;       // <u, ell>: the expected cost under the oracle's weights
   bool exact = true;       // false where the top-K strategy is not the l2 smoothing
+};
+
+/// The parts of one or more examples that are not zero, in order. `unit` names a token, candidate or row of weights in
+/// the problem's own numbering; its values (as many as a row of weights has) stand in `values`.
+struct PartList {
+  std::vector<std::int64_t> unit;
+  std::vector<double> values;
 };
 
 /// Scratch memory of one thread.
@@ -53,6 +61,9 @@ class Problem {
   virtual void subtract_truth(std::int64_t i, double* parts) const = 0;
   /// Adds J_i^T parts to the target; rows outside the target's range are left alone.
   virtual void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const = 0;
+  /// The same in two halves, for many examples: collect the parts that are not zero, then add them to the target.
+  virtual void collect(std::int64_t i, const double* parts, PartList& list) const = 0;
+  virtual void scatter_list(const PartList& list, const ScatterTarget& target) const = 0;
   /// Number of rows that a target's range may split.
   virtual std::int64_t rows() const = 0;
 };

@@ -44,7 +44,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     n_features    hash buckets for features, or None to number each feature exactly; sequences that are packed already
                   keep their own
     label_costs   {(true, predicted): cost} for the hinge loss; pairs that are not in it cost 1
-    n_jobs        threads; None is CASIMIR_NUM_THREADS or all CPUs
+    n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
     verbose       show progress on stderr
 
     After `fit`: classes_ object[L]; objective_, dual_ (no weights have a lower objective), gap_ (their relative
@@ -100,7 +100,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
         def predictor(w: FloatArray) -> ChainPredictor:
             full = features.expand(w, len(classes))
-            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self.n_jobs)
+            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads())
 
         with ExitStack() as stack:
             shown = [*callbacks, *([stack.enter_context(_progress())] if self.verbose else [])]
@@ -159,8 +159,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
         lam = 1.0 / len(X) if self.lam is None else _number(self.lam, "lam")
         y = numbers_of(sequences, classes)
-        threads = None if self.n_jobs is None else positive_int(self.n_jobs, "n_jobs")
-        return Objective(model, chain, self._cost(classes), y, lam, self.loss, n_threads=threads)
+        return Objective(model, chain, self._cost(classes), y, lam, self.loss, n_threads=self._threads())
+
+    def _threads(self) -> int | None:
+        """scikit-learn writes -1 for all CPUs."""
+        return None if self.n_jobs is None or self.n_jobs == -1 else positive_int(self.n_jobs, "n_jobs")
 
     def _cost(self, classes: tuple[Label, ...]) -> Hamming | None:
         if self.label_costs is None:
@@ -169,7 +172,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             raise ValueError("label_costs belong to loss='hinge'; loss='crf' has no cost. Leave one of them out.")
         number = {label: j for j, label in enumerate(classes)}
         weights = 1.0 - np.eye(len(classes))
-        for (true, predicted), cost in self.label_costs.items():
+        for (true, predicted), cost in _checked_costs(self.label_costs):
             if true not in number or predicted not in number:
                 missing = true if true not in number else predicted
                 raise ValueError(f"label_costs has the label {missing!r}; y has only {list(classes)}.")
@@ -211,6 +214,17 @@ def _progress() -> AbstractContextManager[TaggerCallback]:
     from casimir.progress import Progress
 
     return Progress()
+
+
+def _checked_costs(label_costs: Any) -> Iterable[tuple[tuple[Label, Label], float]]:
+    if not isinstance(label_costs, Mapping):
+        raise TypeError(
+            f"label_costs is a {type(label_costs).__name__}; it must be a dict {{(true, predicted): cost}}."
+        )
+    for pair in label_costs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"label_costs has the key {pair!r}; its keys are pairs (true label, predicted label).")
+    return label_costs.items()
 
 
 def _number(value: Any, name: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,13 @@ class DualAverage:
     ell_sum: float = 0.0
 
 
+class Seen(NamedTuple):
+    """Sums over the oracle calls of an epoch: losses f_i(w), and expected costs <u_i, ell_i>."""
+
+    loss: float
+    cost: float
+
+
 class DualBlocks(Protocol):
     """Weights of every example over the outputs it has seen; they start at the truth.
 
@@ -95,8 +102,8 @@ class Kernel(Protocol):
         w: FloatArray,
         averaged: Averaged | None,
         weights: FloatArray | None,
-    ) -> float:
-        """w <- (1 - gamma_t lam) w - gamma_t A_i^T u_i for i in order; returns the sum of the losses seen."""
+    ) -> Seen:
+        """w <- (1 - gamma_t lam) w - gamma_t A_i^T u_i for i in order."""
         ...
 
     def svrg_epoch(

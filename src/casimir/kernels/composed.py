@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.costs import Cost
-from casimir.kernels.base import Averaged, DualAverage, Pass
+from casimir.kernels.base import Averaged, DualAverage, Pass, Seen
 from casimir.models.base import ScoreModel
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
@@ -45,22 +45,23 @@ class ComposedKernel:
         w: FloatArray,
         averaged: Averaged | None,
         weights: FloatArray | None,
-    ) -> float:
-        losses = 0.0
+    ) -> Seen:
+        loss_sum = cost_sum = 0.0
         total = None if averaged is None else averaged.mass * w - averaged.q
         for t, i in enumerate(order.tolist()):
-            value, _, answer = self._oracle(w, smoothing, mu, [i])
+            value, cost, answer = self._oracle(w, smoothing, mu, [i])
             gradient = self.model.adjoint(answer.marginals - self.truth.select([i]), [i])
             w *= 1.0 - gamma[t] * lam
             w -= gamma[t] * gradient
             _check_finite(w)
-            losses += float(value[0])
+            loss_sum += float(value[0])
+            cost_sum += float(cost[0])
             if total is not None and weights is not None:
                 total += weights[t] * w
         if averaged is not None and total is not None and weights is not None:
             averaged.q[:], averaged.mass = -total, 0.0
             averaged.total += float(weights.sum())
-        return losses
+        return Seen(loss_sum, cost_sum)
 
     def svrg_epoch(
         self,

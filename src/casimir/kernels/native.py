@@ -11,7 +11,7 @@ from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir._validate import flat_labels
 from casimir.costs import Cost, Hamming
-from casimir.kernels.base import Averaged, DualAverage, Pass
+from casimir.kernels.base import Averaged, DualAverage, Pass, Seen
 from casimir.models.linear import LinearCandidateModel, LinearChainModel
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
@@ -99,13 +99,13 @@ class NativeKernel:
         w: FloatArray,
         averaged: Averaged | None,
         weights: FloatArray | None,
-    ) -> float:
+    ) -> Seen:
         q, mass = (None, 0.0) if averaged is None else (averaged.q, averaged.mass)
-        losses, mass = self._problem.sgd_epoch(order, gamma, weights, lam, *_known(smoothing, mu), w, q, mass)
+        loss, cost, mass = self._problem.sgd_epoch(order, gamma, weights, lam, *_known(smoothing, mu), w, q, mass)
         if averaged is not None and weights is not None:
             averaged.mass = mass
             averaged.total += float(weights.sum())
-        return float(losses)
+        return Seen(loss, cost)
 
     def svrg_epoch(
         self,

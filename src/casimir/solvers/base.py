@@ -51,3 +51,11 @@ class Solver(Protocol):
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         """Minimises F from w0, which is left alone; returns when monitor.epoch says so."""
         ...
+
+
+def check_solver(solver: object, others: str = "") -> None:
+    """A class has `run` too, so SGD instead of SGD() gets a hint."""
+    if isinstance(solver, type):
+        raise TypeError(f"solver={solver.__name__} is a class; it must be a solver: write {solver.__name__}().")
+    if not callable(getattr(solver, "run", None)):
+        raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW(){others}.")

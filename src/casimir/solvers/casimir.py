@@ -31,7 +31,7 @@ class Casimir:
                 BCFW(pairwise=True, ...): a proximal point method whose subproblems are solved in the dual, without
                 smoothing and extrapolation; it certifies small gaps fastest and is what "auto" takes
     decreasing  constant or decreasing smoothing mu_k
-    kappa       None: the value of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 5 (lam n)^0.7 / n
+    kappa       None: that of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 5 (lam n)^0.7 / n
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
     stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
                 the relative accuracy delta_k of eq. (stopping_criterion)
@@ -80,8 +80,14 @@ class Casimir:
             start = self._start(w, z, z_before, problem)
             delta = regime.delta(k) if self.stopping == "accuracy" else None
             new, found = subproblems.solve(problem, start, mu, delta)
-            value, dual = found.objective, subproblems.dual
-            if monitor.epoch(new, objective=value, smoothed=found.smoothed, dual=dual, mu=mu, kappa=problem.kappa):
+            if monitor.epoch(
+                new,
+                objective=found.objective,
+                smoothed=found.smoothed,
+                dual=subproblems.dual,
+                mu=objective.mu_of(svrg.smoothing, mu),
+                kappa=problem.kappa,
+            ):
                 return
             next_alpha = regime.next_alpha(alpha, k)
             z_before, z = z, new + regime.beta(alpha, next_alpha, k) * (new - w)

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from casimir.objective import Objective
-from casimir.solvers.base import Solver
+from casimir.solvers.base import Solver, check_solver
 
 
 def choose(solver: str | Solver, objective: Objective) -> Solver:
     """The solver of that name; "auto" is the one that certifies this objective fastest; an object is itself."""
     if not isinstance(solver, str):
-        if not callable(getattr(solver, "run", None)):
-            raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW(), or one of {_names()}.")
+        check_solver(solver, f", or one of {_names()}")
         return solver
     if solver == "auto":
         return _best_for(objective)

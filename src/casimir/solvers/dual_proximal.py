@@ -14,6 +14,8 @@ from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, check_dual_start
 
+_LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
+
 
 @dataclass
 class DualProximalPoint:
@@ -25,7 +27,8 @@ class DualProximalPoint:
 
     On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam). S is known only from the
     last visits, and the average of the w's is better than the last, so the prediction is scaled by what it was off by
-    the last time. F is evaluated when the tolerance may be reached, or when half of the predicted gap has gone.
+    the last time. F is evaluated when the tolerance may be reached, when half of the predicted gap has gone, and every
+    25 epochs at the least.
     """
 
     objective: Objective
@@ -38,20 +41,25 @@ class DualProximalPoint:
         d = self.objective.n_params
         blocks = self.objective.dual_blocks()
         w, z, mean = aligned_zeros(d), aligned_zeros(d), aligned_zeros(d)
-        k, last_predicted, correction = 0, math.inf, 1.0
+        k, last_k, last_predicted, correction = 0, 0, math.inf, 1.0
         while True:
             k += 1
             block_gap = self._inner_passes(blocks, w)
             mean += 6.0 / (k + 5.0) * (w - mean)
             dual, predicted = self._dual_and_prediction(blocks.ell, block_gap, w, z)
-            if monitor.is_last or predicted <= max(monitor.tol * dual / correction, 0.5 * last_predicted):
+            due = monitor.is_last or k - last_k >= _LONGEST_WAIT
+            if due or predicted <= max(monitor.tol * dual / correction, 0.5 * last_predicted):
                 value, done = self._report(w, mean, dual, monitor)
                 if done:
                     return
-                last_predicted, correction = predicted, (value - dual) / predicted if predicted > 0.0 else 1.0
+                correction = (value - dual) / predicted if predicted > 0.0 else 1.0
+                last_k, last_predicted = k, predicted
             else:
                 monitor.skip()
-            w, z = w + self.kappa / self.sigma * (w - z), w
+            # z becomes w + (kappa / sigma) (w - z) in place, so that both stay aligned; then they change names.
+            z *= -self.kappa / self.sigma
+            z += (1.0 + self.kappa / self.sigma) * w
+            w, z = z, w
 
     @property
     def sigma(self) -> float:

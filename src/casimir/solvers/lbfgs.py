@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
+from casimir._validate import positive_float, positive_int
 from casimir.objective import Evaluation, Objective
 from casimir.scores import FloatArray
 from casimir.smoothing import Entropy, Smoothing
@@ -26,6 +27,11 @@ class LBFGS:
     smoothing: Smoothing = Entropy()
     mu: float | None = None
     memory: int = 10
+
+    def __post_init__(self) -> None:
+        positive_int(self.memory, "memory")
+        if self.mu is not None:
+            positive_float(self.mu, "mu")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         mu = default_mu(objective, self.smoothing, monitor.tol) if self.mu is None else self.mu
@@ -48,8 +54,8 @@ class LBFGS:
             assert evaluation.dual is not None
             if objective.lam > 0.0:
                 dual = dual.towards(evaluation.dual, objective.lam)
-            known = None if objective.is_smooth else mu
-            if monitor.epoch(w, objective=evaluation.objective, smoothed=evaluation.smoothed, dual=dual, mu=known):
+            shown = objective.mu_of(self.smoothing, mu)
+            if monitor.epoch(w, objective=evaluation.objective, smoothed=evaluation.smoothed, dual=dual, mu=shown):
                 raise StopIteration
 
         # Without tolerances of its own, SciPy ends when its line search cannot improve any more.

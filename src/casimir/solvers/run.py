@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
 from casimir.objective import DualPoint, Objective, relative_gap
 from casimir.scores import FloatArray
-from casimir.solvers.base import Solver
+from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.trace import Trace, TraceRow
 
 Callback = Callable[[TraceRow, FloatArray], object]
@@ -53,10 +54,11 @@ def minimize(
     callbacks are called as callback(row, w) after every epoch; one that returns True ends the run. Ctrl-C ends it too:
     the best point so far is returned with status "interrupted". The same seed gives the same result.
     """
-    if not callable(getattr(solver, "run", None)):
-        raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW() or Casimir().")
+    check_solver(solver)
     if epochs < 1:
         raise ValueError(f"epochs={epochs}; it must be 1 or larger.")
+    if isinstance(tol, bool) or not isinstance(tol, Real):
+        raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
     start = np.zeros(objective.n_params) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from casimir._validate import positive_float
 from casimir.scores import FloatArray, IntArray
 
 
@@ -22,6 +23,9 @@ class Constant:
 
     gamma0: float
 
+    def __post_init__(self) -> None:
+        positive_float(self.gamma0, "gamma0")
+
     def steps(self, t: IntArray, lam: float) -> FloatArray:
         return np.full(len(t), self.gamma0)
 
@@ -33,6 +37,10 @@ class StepDecay:
     gamma0: float
     t0: float
 
+    def __post_init__(self) -> None:
+        positive_float(self.gamma0, "gamma0")
+        positive_float(self.t0, "t0")
+
     def steps(self, t: IntArray, lam: float) -> FloatArray:
         return np.asarray(self.gamma0 / (1.0 + np.floor(t / self.t0)), dtype=np.float64)
 
@@ -43,6 +51,9 @@ class InverseRoot:
 
     gamma0: float
 
+    def __post_init__(self) -> None:
+        positive_float(self.gamma0, "gamma0")
+
     def steps(self, t: IntArray, lam: float) -> FloatArray:
         return np.asarray(self.gamma0 / np.sqrt(t), dtype=np.float64)
 
@@ -52,6 +63,9 @@ class Inverse:
     """gamma_t = gamma0 / t"""
 
     gamma0: float
+
+    def __post_init__(self) -> None:
+        positive_float(self.gamma0, "gamma0")
 
     def steps(self, t: IntArray, lam: float) -> FloatArray:
         return np.asarray(self.gamma0 / t, dtype=np.float64)

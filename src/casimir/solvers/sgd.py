@@ -8,7 +8,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir.kernels.base import Averaged
-from casimir.objective import Objective
+from casimir.objective import DualPoint, Objective
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Hard, Smoothing
 from casimir.solvers.base import Monitor
@@ -40,13 +40,16 @@ class SGD:
         w[:] = w0
         averaged = None if self.averaging == "none" else Averaged(aligned_zeros(objective.n_params))
         dual = objective.trivial_dual()
-        first = 1
+        done, cost = 0, 0.0
         while True:
-            t = np.arange(first, first + n)
-            first += n
-            gamma = self.schedule.steps(t, objective.lam)
-            kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, smoothing, mu, w, averaged, self._weights(t))
+            t = np.arange(done + 1, done + n + 1)
+            gamma, weights = self.schedule.steps(t, objective.lam), self._weights(t)
+            seen = kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, smoothing, mu, w, averaged, weights)
             objective.oracle_calls += n
+            done, cost = done + n, cost + seen.cost
+            if isinstance(self.schedule, Pegasos) and not objective.is_smooth:
+                # w = -(mean of the gradients so far) / lam: every example's answers, averaged, are a dual point.
+                dual = dual.towards(DualPoint(-objective.lam * w, cost / done), objective.lam)
             point = w if averaged is None else averaged.mean(w)
             evaluation = objective.evaluate(point)
             assert evaluation.dual is not None

@@ -19,7 +19,7 @@ _SAMPLED = 20  # examples whose gradients give the first guess
 
 
 def default_mu(objective: Objective, smoothing: Smoothing, tol: float) -> float:
-    """mu = eps / (10 D_omega) with eps = tol F(0), so that smoothing alone cannot spoil the tolerance.
+    """mu = eps / (10 D_omega), or eps / (20 D_omega) when lam = 0, with eps = tol F(0).
 
     D_omega is 1/2 for l2 smoothing and the mean log |Y_i| for entropy smoothing.
     """
@@ -30,7 +30,8 @@ def default_mu(objective: Objective, smoothing: Smoothing, tol: float) -> float:
     sizes = log_n_outputs(objective.model.scores(zero)) if log_n_outputs is not None else np.ones(1)
     bound = smoothing.bound(float(np.mean(sizes))) or 0.5
     start = objective.value(zero)
-    return max(tol, 1e-6) * (start if start > 0.0 else 1.0) / (10.0 * bound)
+    share = 10.0 if objective.lam > 0.0 else 20.0
+    return max(tol, 1e-6) * (start if start > 0.0 else 1.0) / (share * bound)
 
 
 def guess_lipschitz(objective: Objective, w: FloatArray, mu: float, rng: np.random.Generator) -> float:

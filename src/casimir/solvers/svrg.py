@@ -51,7 +51,8 @@ class SVRG:
             assert new.dual is not None
             if objective.lam > 0.0:
                 dual = dual.towards(new.dual, objective.lam)
-            done = monitor.epoch(trial, objective=new.objective, smoothed=new.smoothed, dual=dual, mu=mu)
+            shown = objective.mu_of(self.smoothing, mu)
+            done = monitor.epoch(trial, objective=new.objective, smoothed=new.smoothed, dual=dual, mu=shown)
             if done:
                 return
             if not new.smoothed <= evaluation.smoothed and self.lipschitz is None:

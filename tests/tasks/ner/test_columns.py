@@ -104,8 +104,10 @@ def test_labels_are_found_by_the_columns_of_the_training_file() -> None:
     without = parse_conll("a DT", labelled=None, columns=("pos",))
     assert with_label.sentences[0].labels == ("O",)
     assert without.sentences[0].labels is None
-    with pytest.raises(ValueError, match="has 1 columns; needed are 'word pos' or 'word pos label'"):
+    with pytest.raises(ValueError, match="has 1 columns; the model needs 'word pos' or 'word pos label'"):
         parse_conll("a", labelled=None, columns=("pos",))
+    with pytest.raises(ValueError, match="say whether the last one is a label: --labelled or --unlabelled"):
+        parse_conll("a DT I-NP O", labelled=None, columns=())
     with pytest.raises(ValueError, match="labelled=None needs columns"):
         parse_conll("a", labelled=None)
 

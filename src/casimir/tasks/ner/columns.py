@@ -166,7 +166,9 @@ def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | N
             with_label = {True: f"'{needed} label'", False: f"'{needed}'", None: f"'{needed}' or '{needed} label'"}[
                 labelled
             ]
-            raise ValueError(f"{table.name} has {width} columns; needed are {with_label}, as in the training file")
+            more = " For a file with more columns say whether the last one is a label: --labelled or --unlabelled."
+            hint = more if labelled is None and width > wanted + 1 else ""
+            raise ValueError(f"{table.name} has {width} columns; the model needs {with_label}.{hint}")
     if labelled is None:
         raise ValueError("labelled=None needs columns, the names that the file must have; or give True or False")
     low, high = (2, 5) if labelled else (1, 4)
