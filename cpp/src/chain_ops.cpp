@@ -80,7 +80,11 @@ struct Rows {
     const std::int64_t stride = shape.stride;
     for (std::int64_t t = 0; t < count; ++t, rows += stride) {
       if (is_zero(shape, rows)) continue;
-      const std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
+      std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
+      if (target.row_begin > 0)
+        begin = std::lower_bound(x.indices + begin, x.indices + end, target.row_begin) - x.indices;
+      if (begin < end && x.indices[end - 1] >= target.row_end)
+        end = std::lower_bound(x.indices + begin, x.indices + end, target.row_end) - x.indices;
       for (int j0 = 0; j0 < nv; j0 += kHeld) {
         V va[kHeld], qb[kHeld];
         for (int j = 0; j < kHeld; ++j) {
@@ -90,7 +94,6 @@ struct Rows {
         }
         for (std::int64_t f = begin; f < end; ++f) {
           const std::int64_t index = x.indices[f];
-          if (index < target.row_begin || index >= target.row_end) continue;
           const double value = x.values ? x.values[f] : 1.0;
           double* v = target.v + index * stride + j0 * W;
           for (int j = 0; j < kHeld; ++j) L::store(v + j * W, L::load(v + j * W) + va[j] * value);

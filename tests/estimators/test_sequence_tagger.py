@@ -394,6 +394,12 @@ def test_minus_one_job_means_all_cpus() -> None:
     assert tagger.predict(X) == cs.SequenceTagger(n_features=64).fit(X, Y).predict(X)
 
 
+def test_enormous_regularisation_leaves_no_weights() -> None:
+    tagger = cs.SequenceTagger(lam=1e300, n_features=64).fit(X, Y)
+    assert tagger.gap_ <= tagger.tol
+    assert np.abs(tagger.coef_).max() < 1e-200
+
+
 def test_no_regularisation_is_possible() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

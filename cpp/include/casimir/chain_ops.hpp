@@ -14,7 +14,7 @@ struct WeightView {
   double a = 0.0;
 };
 
-/// The sparse features of consecutive tokens: token t has indices[indptr[t]:indptr[t + 1]].
+/// The sparse features of consecutive tokens: token t has indices[indptr[t]:indptr[t + 1]], in ascending order.
 struct TokenFeatures {
   const std::int64_t* indptr;
   const std::uint32_t* indices;

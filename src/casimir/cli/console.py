@@ -50,7 +50,7 @@ def clear_ends() -> Iterator[None]:
             yield
         except BrokenPipeError:
             raise
-        except (ValueError, TypeError, OSError, ImportError, FloatingPointError, MemoryError) as error:
+        except (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError) as error:
             say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
             raise typer.Exit(2) from None
         except KeyboardInterrupt:

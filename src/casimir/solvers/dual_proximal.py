@@ -76,8 +76,8 @@ class DualProximalPoint:
     def _dual_and_prediction(self, ell: float, block_gap: float, w: FloatArray, z: FloatArray) -> tuple[float, float]:
         lam, kappa = self.objective.lam, self.kappa
         g = kappa * z - self.sigma * w
-        moved = z - w
-        return DualPoint(g, ell).value(lam), block_gap + kappa**2 * float(moved @ moved) / (2.0 * lam)
+        moved = kappa * float(np.linalg.norm(z - w))
+        return DualPoint(g, ell).value(lam), block_gap + moved * moved / (2.0 * lam)
 
     def _report(self, w: FloatArray, mean: FloatArray, dual: float, monitor: Monitor) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over."""
