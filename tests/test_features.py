@@ -406,3 +406,12 @@ def test_inconsistent_arrays_are_refused(change: dict[str, object], message: str
         PackedSequences(**{**parts, **change})
     with pytest.raises(ValueError, match="1 names"):
         PackedSequences(**parts, vocabulary=Vocabulary(["a"]))
+
+
+def test_a_value_that_cannot_be_shown_is_still_refused_clearly() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            return "\ud800"
+
+    with pytest.raises(TypeError, match=r"feature 'a': the value is a .*Odd"):
+        pack([[{"a": Odd()}]])

@@ -31,11 +31,6 @@ void check_order(const Order& order, std::int64_t n) {
       throw std::invalid_argument("order names an example that does not exist.");
 }
 
-template <class Array>
-Array optional_array(const nb::object& object) {
-  return nb::cast<Array>(object, false);
-}
-
 nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& kind, std::int64_t k, double mu,
                      int threads, nb::object parts, nb::object gradient) {
   const casimir::Problem& problem = *handle.problem;
@@ -45,12 +40,12 @@ nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& k
   const auto smoothing = make_smoothing(kind, k, mu);
   double *parts_data = nullptr, *gradient_data = nullptr;
   if (!parts.is_none()) {
-    const auto array = optional_array<OutVector>(parts);
+    const auto array = array_of<OutVector>(parts, "parts");
     check_size(array.size(), problem.part_offset(n), "parts");
     parts_data = array.data();
   }
   if (!gradient.is_none()) {
-    const auto array = optional_array<OutVector>(gradient);
+    const auto array = array_of<OutVector>(gradient, "gradient");
     check_size(array.size(), problem.dim(), "gradient");
     gradient_data = array.data();
   }
@@ -85,9 +80,9 @@ nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb:
   casimir::AveragedIterate iterate{w.data(), 1.0, nullptr, mass};
   const double* weights = nullptr;
   if (!q.is_none()) {
-    const auto array = optional_array<OutVector>(q);
+    const auto array = array_of<OutVector>(q, "q");
     check_size(array.size(), problem.dim(), "q");
-    const auto given = optional_array<Vector>(averaging);
+    const auto given = array_of<Vector>(averaging, "averaging");
     check_size(given.size(), static_cast<std::int64_t>(order.size()), "averaging");
     iterate.q = array.data();
     weights = given.data();

@@ -10,6 +10,8 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
                                 nb::object values, std::int64_t n_features, int n_labels, nb::object y,
                                 nb::object cost) {
   if (n_labels < 1) throw std::invalid_argument("a chain needs at least one label.");
+  if (n_features < 1 || n_features > 0xffffffff)
+    throw std::invalid_argument("n_features must be 1 or larger and below 2^32.");
   if (indptr.size() < 1) throw std::invalid_argument("indptr needs at least one entry.");
   const auto tokens = static_cast<std::int64_t>(indptr.size()) - 1;
   check_offsets(offsets.data(), offsets.size(), tokens, false, "offsets");
@@ -31,13 +33,13 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
   ProblemHandle handle;
   handle.owners = {nb::cast(offsets), nb::cast(indptr), nb::cast(indices)};
   if (!values.is_none()) {
-    const auto array = nb::cast<InArray<double, nb::ndim<1>>>(values, false);
+    const auto array = array_of<InArray<double, nb::ndim<1>>>(values, "values");
     if (array.size() != indices.size()) throw std::invalid_argument("values must have one entry per feature index.");
     data.features.values = array.data();
     handle.owners.push_back(nb::cast(array));
   }
   if (!y.is_none()) {
-    const auto array = nb::cast<InArray<std::int32_t, nb::ndim<1>>>(y, false);
+    const auto array = array_of<InArray<std::int32_t, nb::ndim<1>>>(y, "y");
     if (static_cast<std::int64_t>(array.size()) != tokens)
       throw std::invalid_argument("y must have one label per token.");
     for (std::size_t t = 0; t < array.size(); ++t)
@@ -47,7 +49,7 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, InArray<std::uint32_t
     handle.owners.push_back(nb::cast(array));
   }
   if (!cost.is_none()) {
-    const auto array = nb::cast<InArray<double, nb::ndim<2>>>(cost, false);
+    const auto array = array_of<InArray<double, nb::ndim<2>>>(cost, "cost");
     if (array.shape(0) != static_cast<std::size_t>(n_labels) || array.shape(1) != static_cast<std::size_t>(n_labels))
       throw std::invalid_argument("cost must be [labels, labels].");
     data.cost = array.data();

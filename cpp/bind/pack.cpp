@@ -53,7 +53,13 @@ nb::object as_dict(nb::handle h) {
 
 /// repr(h), cut after 60 bytes.
 std::string shown(nb::handle h) {
-  std::string text = nb::repr(h).c_str();
+  nb::object repr = nb::repr(h);
+  if (PyUnicode_AsUTF8(repr.ptr()) == nullptr) {  // lone surrogates
+    PyErr_Clear();
+    repr = nb::steal(PyObject_ASCII(h.ptr()));
+    if (!repr.is_valid()) nb::raise_python_error();
+  }
+  std::string text = PyUnicode_AsUTF8(repr.ptr());
   if (text.size() <= 60) return text;
   std::size_t cut = 57;
   while (cut > 0 && (text[cut] & 0xc0) == 0x80) --cut;  // not inside a character

@@ -10,6 +10,15 @@ struct ProblemHandle {
   bool labelled = false;
 };
 
+/// The array that an optional argument holds; never converted.
+template <class Array>
+Array array_of(const nb::object& object, const char* name) {
+  Array array;
+  if (!nb::try_cast(object, array, false))
+    throw nb::type_error((std::string(name) + " is no contiguous array of the right type and dimension.").c_str());
+  return array;
+}
+
 /// Losses compare with the true outputs, so their passes need labels.
 inline void check_labelled(const ProblemHandle& handle) {
   if (!handle.labelled) throw std::invalid_argument("losses need labels: give y.");

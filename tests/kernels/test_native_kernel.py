@@ -102,3 +102,17 @@ def test_losses_without_labels_are_refused(kind: str) -> None:
     for call in calls:
         with pytest.raises(ValueError, match="losses need labels: give y"):
             call()
+
+
+def test_arguments_of_the_core_are_checked() -> None:
+    offsets, indptr, indices = np.array([0, 2]), np.array([0, 1, 2]), np.array([0, 1], dtype=np.uint32)
+    empty, none = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+    y = np.array([0, 1], dtype=np.int32)
+    for n_features in (-4, 0, 2**32):
+        with pytest.raises(ValueError, match="n_features must be 1 or larger and below"):
+            core.linear_chain(offsets, empty, none, None, n_features, 3, y, None)
+    with pytest.raises(TypeError, match="y is no contiguous array of the right type"):
+        core.linear_chain(offsets, indptr, indices, None, 2, 3, y.astype(np.int64), None)
+    problem = core.linear_chain(offsets, indptr, indices, None, 2, 3, y, None)
+    with pytest.raises(TypeError, match="gradient is no contiguous array"):
+        problem.full_pass(np.zeros(problem.dim), "hard", 1, 0.0, 1, None, np.zeros(problem.dim, dtype=np.float32))
