@@ -27,7 +27,7 @@ nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> sha
 }
 
 void bind_pack(nb::module_& m);
-void bind_simplex(nb::module_& m);
+void bind_vectors(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_epochs(nb::module_& m);
 void bind_dual(nb::module_& m);

@@ -171,7 +171,9 @@ struct Rows {
         if (next < 0 && hits) next = j * W + __builtin_ctz(hits);
         if (loss) L::store(loss + t * stride + j * W, target - value);
       }
-      labels[t] = y = std::max(next, 0);  // with NaN scores nothing is the best: any label will do, but it must be one
+      // With scores that are not finite nothing, or only padding, may be the best: any label will do, but it must be
+      // one.
+      labels[t] = y = next >= 0 && next < shape.labels ? next : 0;
     }
   }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._arrays import dot
 from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
 from casimir.costs import Cost
@@ -29,13 +30,13 @@ class DualPoint:
     ell: float
 
     def value(self, lam: float) -> float:
-        return self.ell - float(self.g @ self.g) / (2.0 * lam) if lam > 0.0 else 0.0
+        return self.ell - dot(self.g, self.g) / (2.0 * lam) if lam > 0.0 else 0.0
 
     def towards(self, other: DualPoint, lam: float) -> DualPoint:
         """The best point on the segment to `other`: D is a concave parabola along it, and every point is feasible."""
         step = other.g - self.g
-        curvature = float(step @ step) / lam
-        slope = other.ell - self.ell - float(self.g @ step) / lam
+        curvature = dot(step, step) / lam
+        slope = other.ell - self.ell - dot(self.g, step) / lam
         theta = slope / curvature if curvature > 0.0 else float(slope > 0.0)
         theta = min(max(theta, 0.0), 1.0)
         return DualPoint(self.g + theta * step, self.ell + theta * (other.ell - self.ell))
@@ -157,7 +158,7 @@ class Objective:
         smoothing, mu = self.resolve(smoothing if smoothing is not None else Hard(), mu)
         result = self.kernel(smoothing).full_pass(w, smoothing, mu, gradient=gradient, keep=keep)
         self.oracle_calls += self.n_examples
-        penalty = 0.5 * self.lam * float(w @ w)
+        penalty = 0.5 * self.lam * dot(w, w)
         smoothed = float(result.value.mean()) + penalty
         objective = smoothed if self.is_smooth else None
         if not self.is_smooth and result.max_value is not None:
@@ -184,7 +185,7 @@ class Objective:
         if not self.is_smooth:
             return float(result.cost.mean())
         assert result.gradient is not None
-        return float(result.value.mean()) - float(w @ result.gradient)  # entropy = f_i - <w, A_i^T u_i>
+        return float(result.value.mean()) - dot(w, result.gradient)  # entropy = f_i - <w, A_i^T u_i>
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +204,7 @@ class Proximal:
     def smoothed(self, w: FloatArray, evaluation: Evaluation) -> float:
         """F_mu(w) + (kappa/2) |w - z|^2, given F's evaluation at w."""
         moved = w - self.center
-        return evaluation.smoothed + 0.5 * self.kappa * float(moved @ moved)
+        return evaluation.smoothed + 0.5 * self.kappa * dot(moved, moved)
 
     def gradient(self, w: FloatArray, evaluation: Evaluation) -> FloatArray:
         assert evaluation.gradient is not None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from casimir._arrays import dot
 from casimir.objective import DualPoint, Evaluation, Objective, Proximal
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard
@@ -160,4 +161,4 @@ class _Subproblems:
 
 def _is_accurate(problem: Proximal, w: FloatArray, evaluation: Evaluation, delta: float) -> bool:
     gradient, moved = problem.gradient(w, evaluation), w - problem.center
-    return float(gradient @ gradient) <= problem.sigma * delta * problem.kappa * float(moved @ moved)
+    return dot(gradient, gradient) <= problem.sigma * delta * problem.kappa * dot(moved, moved)

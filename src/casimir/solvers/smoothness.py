@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from casimir._arrays import dot
 from casimir.objective import Evaluation, Objective, Proximal
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard, Smoothing
@@ -44,7 +45,7 @@ def guess_lipschitz(objective: Objective, w: FloatArray, mu: float, rng: np.rand
         output = structure.max(s).outputs[0]
         difference = structure.mixture(s, [np.stack([output, objective.y[i]])], [np.array([1.0, -1.0])])
         vector = objective.model.adjoint(difference, [i])
-        squares.append(float(vector @ vector))
+        squares.append(dot(vector, vector))
     objective.oracle_calls += len(examples)
     return max(float(np.mean(squares)), 1e-12) / mu
 

@@ -1,0 +1,26 @@
+#include "bind.hpp"
+#include "casimir/dot.hpp"
+#include "casimir/simplex.hpp"
+
+void bind_vectors(nb::module_& m) {
+  m.def(
+      "dot",
+      [](InArray<double, nb::ndim<1>> a, InArray<double, nb::ndim<1>> b) {
+        if (a.size() != b.size()) throw std::invalid_argument("dot needs two vectors of one length.");
+        nb::gil_scoped_release release;
+        return casimir::dot(a.data(), b.data(), static_cast<std::int64_t>(a.size()));
+      },
+      nb::arg("a").noconvert(), nb::arg("b").noconvert(), "<a, b> of float64[d], summed in a fixed order.");
+  m.def(
+      "project_simplex",
+      [](InArray<double, nb::ndim<1>> z) {
+        std::vector<double> u(z.data(), z.data() + z.size());
+        {
+          nb::gil_scoped_release release;
+          casimir::project_simplex(u.data(), u.size());
+        }
+        const size_t size = u.size();
+        return make_array(std::move(u), {size});
+      },
+      nb::arg("z").noconvert(), "Euclidean projection of z (float64[m]) onto the simplex.");
+}
