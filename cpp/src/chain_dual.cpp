@@ -84,15 +84,10 @@ double ChainDual::end_scores(std::int64_t i, std::int64_t t) const {
   return (t == 0 ? 1.0 : 0.0) + (t + 1 == chain_.length(i) ? 1.0 : 0.0);
 }
 
-/// Inner product of tokens s and t of chain i.
+/// Inner product of tokens s and t of a chain with a table.
 inline double ChainDual::gram(std::int64_t i, std::int64_t s, std::int64_t t) const {
-  const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
-  if (offset >= 0) {
-    const auto cell = static_cast<std::size_t>(offset + s * chain_.length(i) + t);
-    return gram_.empty() ? counts_[cell] : gram_[cell];
-  }
-  const std::int64_t first = chain_.data().offsets[i];
-  return token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
+  const auto cell = static_cast<std::size_t>(gram_offset_[static_cast<std::size_t>(i)] + s * chain_.length(i) + t);
+  return gram_.empty() ? counts_[cell] : gram_[cell];
 }
 
 bool ChainDual::in_tokens(const Block& block, std::int64_t t) const {
@@ -181,7 +176,13 @@ bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
 
   double norm = 0.0;
   for (const EdgeChange& edge : edge_changes_) norm += edge.amount * edge.amount;
-  for (std::size_t a = 0; a < differing_.size(); ++a)
+  for (const std::int32_t t : differing_) {
+    if (has_table(i)) break;
+    direction_[static_cast<std::size_t>(t * stride + y[t])] += 1.0;
+    direction_[static_cast<std::size_t>(t * stride + z[t])] -= 1.0;
+  }
+  if (!has_table(i)) norm += direction_norm(i, differing_);
+  for (std::size_t a = 0; has_table(i) && a < differing_.size(); ++a)
     for (std::size_t b = 0; b <= a; ++b) {
       const std::int64_t s = differing_[a], t = differing_[b];
       const int overlap = (y[s] == y[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == y[t]);
@@ -197,6 +198,11 @@ bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
 
   // What the step does to this chain's own scores, and what it will do to w.
   for (const std::int32_t t : differing_) {
+    if (!has_table(i)) {
+      direction_[static_cast<std::size_t>(t * stride + y[t])] *= step;
+      direction_[static_cast<std::size_t>(t * stride + z[t])] *= step;
+      continue;
+    }
     direction_[static_cast<std::size_t>(t * stride + y[t])] += step;
     direction_[static_cast<std::size_t>(t * stride + z[t])] -= step;
     if (last) continue;
@@ -260,7 +266,8 @@ void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, double sigm
   collect_edge_changes();
   double norm = 0.0;
   for (const EdgeChange& edge : edge_changes_) norm += edge.amount * edge.amount;
-  for (std::size_t a = 0; a < block.tokens.size(); ++a)
+  if (!has_table(i)) norm += direction_norm(i, block.tokens);
+  for (std::size_t a = 0; has_table(i) && a < block.tokens.size(); ++a)
     for (std::size_t b = 0; b <= a; ++b) {
       const std::int64_t s = block.tokens[a], t = block.tokens[b];
       double overlap = 0.0;
@@ -311,9 +318,45 @@ void ChainDual::apply(std::int64_t i, double sigma, double* w, DualAverage* aver
   std::fill(edge_total_.begin(), edge_total_.end(), 0.0);
 }
 
-void ChainDual::pairwise_steps(std::int64_t i, double sigma, int steps) {
-  for (int step = 1; step <= steps && pairwise_step(i, sigma, step == steps); ++step)
-    if (step < steps) score_outputs(i);
+void ChainDual::pairwise_steps(std::int64_t i, double sigma, int steps, double* w, DualAverage* average) {
+  for (int step = 1; step <= steps && pairwise_step(i, sigma, step == steps); ++step) {
+    if (step == steps) break;
+    if (!has_table(i)) {
+      apply(i, sigma, w, average);
+      rescore(i, w);
+    }
+    score_outputs(i);
+  }
+}
+
+/// Scores of the tokens on which the cached outputs differ, and the transitions, from w.
+void ChainDual::rescore(std::int64_t i, const double* w) {
+  const RowShape shape = chain_.shape();
+  const double* transitions = w + chain_.data().n_features * shape.stride;
+  work_.to.assign(transitions, transitions + shape.labels * shape.stride);
+  for (const std::int32_t t : blocks_[static_cast<std::size_t>(i)].tokens)
+    chain_.score_tokens(i, t, 1, {w}, true, work_.u.data());
+}
+
+/// |X_i^T direction|^2 over the given tokens, in time linear in their features: for chains too long for a Gram table.
+double ChainDual::direction_norm(std::int64_t i, const std::vector<std::int32_t>& tokens) {
+  const RowShape shape = chain_.shape();
+  const TokenFeatures& x = chain_.data().features;
+  const std::int64_t stride = shape.stride, first = chain_.data().offsets[i];
+  gathered_.resize(static_cast<std::size_t>(chain_.dim()), 0.0);
+  double norm = 0.0;
+  for (const std::int32_t t : tokens) {
+    const double* row = direction_.data() + t * stride;
+    chain_.ops().scatter(shape, x, first + t, 1, row, {gathered_.data(), 1.0});
+    for (int l = 0; l < shape.labels; ++l) norm += end_scores(i, t) * row[l] * row[l];
+  }
+  for (const std::int32_t t : tokens)
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
+      double* row = gathered_.data() + static_cast<std::int64_t>(x.indices[f]) * stride;
+      for (int l = 0; l < shape.labels; ++l) norm += row[l] * row[l];
+      std::fill(row, row + stride, 0.0);  // so that a feature of several tokens counts once
+    }
+  return norm;
 }
 
 /// The examples come in random order, so what the next visits will read is asked for in good time: first where a
@@ -360,7 +403,7 @@ PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, 
     if (rule == StepRule::kFrankWolfe)
       frank_wolfe_step(i, target, sigma);
     else
-      pairwise_steps(i, sigma, steps);
+      pairwise_steps(i, sigma, steps, w, average);
     apply(i, sigma, w, average);
     if (average) {
       average->mass += average->next_weight;
@@ -373,10 +416,6 @@ PassResult ChainDual::exact_pass(const std::int64_t* order, std::int64_t count, 
 
 PassResult ChainDual::cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps,
                                   double skip_below, double* w) {
-  const WeightView view{w};
-  const RowShape shape = chain_.shape();
-  const double* transitions = w + chain_.data().n_features * shape.stride;
-  work_.to.resize(static_cast<std::size_t>(shape.labels * shape.stride));
   const double skip_gap = skip_below * mean_gap();
   chosen_.clear();
   for (std::int64_t visit = 0; visit < count; ++visit) {
@@ -388,11 +427,10 @@ PassResult ChainDual::cached_pass(const std::int64_t* order, std::int64_t count,
     const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
     Block& block = blocks_[static_cast<std::size_t>(i)];
     prefetch(chosen_.data(), visit, visits, w, true);
-    std::copy(transitions, transitions + shape.labels * shape.stride, work_.to.begin());
-    for (const std::int32_t t : block.tokens) chain_.score_tokens(i, t, 1, view, true, work_.u.data());
+    rescore(i, w);
     score_outputs(i);
     block.gap = block_gap(block);
-    pairwise_steps(i, sigma, steps);
+    pairwise_steps(i, sigma, steps, w, nullptr);
     apply(i, sigma, w, nullptr);
   }
   return {mean_gap(), 0, visits};

@@ -116,3 +116,21 @@ def test_arguments_of_the_core_are_checked() -> None:
     problem = core.linear_chain(offsets, indptr, indices, None, 2, 3, y, None)
     with pytest.raises(TypeError, match="gradient is no contiguous array"):
         problem.full_pass(np.zeros(problem.dim), "hard", 1, 0.0, 1, None, np.zeros(problem.dim, dtype=np.float32))
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_dual_steps_of_a_chain_too_long_for_a_table_agree(pairwise: bool) -> None:
+    """Beyond 512 tokens norms and scores come from the features themselves, in linear time."""
+    rng = np.random.default_rng(5)
+    X = cs.pack([[[f"w{rng.integers(40)}", "bias"] for _ in range(p)] for p in (530, 3)], n_features=64)
+    y = [rng.integers(3, size=p) for p in (530, 3)]
+    weights = []
+    for native in (True, False):
+        objective = cs.Objective(cs.LinearChainModel(X, 3), cs.Chain(3), cs.Hamming(), y, 0.1, native=native)
+        blocks, w = objective.dual_blocks(), np.zeros(objective.n_params)
+        for _ in range(3):
+            blocks.exact_pass(np.array([0, 1]), 0.1, pairwise, 2, w, None)
+            blocks.cached_pass(np.array([1, 0]), 0.1, 2, 0.0, w)
+        weights.append((w, blocks.ell))
+    np.testing.assert_allclose(weights[0][0], weights[1][0], atol=1e-10)
+    assert weights[0][1] == pytest.approx(weights[1][1], abs=1e-10)

@@ -38,7 +38,10 @@ class ChainDual final : public DualBlocks {
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
   double block_gap(const Block& block) const;
-  void pairwise_steps(std::int64_t i, double sigma, int steps);
+  void pairwise_steps(std::int64_t i, double sigma, int steps, double* w, DualAverage* average);
+  void rescore(std::int64_t i, const double* w);
+  double direction_norm(std::int64_t i, const std::vector<std::int32_t>& tokens);
+  bool has_table(std::int64_t i) const { return gram_offset_[static_cast<std::size_t>(i)] >= 0; }
   bool pairwise_step(std::int64_t i, double sigma, bool last);
   void frank_wolfe_step(std::int64_t i, std::size_t target, double sigma);
   void add_direction(std::int64_t i, const std::uint16_t* labels, double weight);
@@ -56,12 +59,13 @@ class ChainDual final : public DualBlocks {
   std::vector<Block> blocks_;
   std::vector<std::uint16_t> counts_;      // [p][p] of short chains: shared features, when all values are 1
   std::vector<double> gram_;               // the same for real-valued features
-  std::vector<std::int64_t> gram_offset_;  // -1: chain too long, computed when needed
+  std::vector<std::int64_t> gram_offset_;  // -1: the chain is too long for one
   double ell_ = 0.0;
 
   // Scratch of the visit under way.
   ChainWorkspace work_;
   std::vector<double> scores_;      // of the cached outputs, up to a common constant
+  std::vector<double> gathered_;    // as long as w: the direction of a long chain in feature space, zero between uses
   std::vector<double> direction_;   // [p] rows: change of the node marginals not yet applied to w
   std::vector<double> edge_count_;  // [labels] rows
   std::vector<double> edge_total_;  // [labels] rows: change of the edge marginals not yet applied to w
