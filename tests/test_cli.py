@@ -253,6 +253,8 @@ def test_interrupt_saves_the_best_model_so_far(files: Path, tmp_path: Path) -> N
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        # A test run in the background may ignore SIGINT, and a child would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
     for line in process.stderr:

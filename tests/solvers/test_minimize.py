@@ -195,7 +195,7 @@ def test_a_start_may_be_any_array_of_numbers() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"epochs": 0}, ValueError, "epochs=0; it must be 1 or larger"),
+        ({"epochs": 0}, ValueError, "epochs=0; it must be a whole number, 1 or larger"),
         ({"epochs": -3}, ValueError, "epochs=-3"),
         ({"tol": -0.1}, ValueError, "tol=-0.1; it must be 0 or larger"),
         ({"tol": np.nan}, ValueError, "tol=nan"),

@@ -28,6 +28,7 @@ def run_figures(model: NERModel) -> dict[str, Any]:
         "labels": len(tagger.classes_),
         "columns": ["word", *model.columns],
         "scheme": model.file_scheme.value,
+        "trained_scheme": model.scheme.value,
     }
 
 

@@ -62,7 +62,7 @@ def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArr
 
 @native_problem.register
 def _(model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
-    if not isinstance(structure, Candidates) or not hasattr(core, "linear_candidates"):
+    if not isinstance(structure, Candidates):
         return None
     sizes = np.diff(model.offsets)
     flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)

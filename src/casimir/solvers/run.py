@@ -9,6 +9,7 @@ from numbers import Real
 
 import numpy as np
 
+from casimir._validate import positive_int
 from casimir.objective import DualPoint, Objective, relative_gap
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
@@ -55,8 +56,7 @@ def minimize(
     the best point so far is returned with status "interrupted". The same seed gives the same result.
     """
     check_solver(solver)
-    if epochs < 1:
-        raise ValueError(f"epochs={epochs}; it must be 1 or larger.")
+    positive_int(epochs, "epochs")
     if isinstance(tol, bool) or not isinstance(tol, Real):
         raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:

@@ -83,7 +83,7 @@ def test_a_file_needs_the_columns_of_the_training_file() -> None:
     assert model.columns == ("pos",)
     wider = parse_conll("Paris NNP I-NP B-LOC\nsleeps VBZ I-VP O\n\n")
     assert model.tag(wider) == [["B-LOC", "O"]]
-    with pytest.raises(ValueError, match="no column 'pos'"):
+    with pytest.raises(ValueError, match="reads the column 'pos', which input does not have"):
         model.tag(parse_conll("Paris B-LOC\n\n"))
 
 

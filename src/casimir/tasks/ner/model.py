@@ -42,6 +42,12 @@ class NERModel:
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence in the scheme that came in, or else in that of the training file."""
+        missing = [name for name in self.columns if name not in corpus.columns]
+        if missing:
+            raise ValueError(
+                f"The model reads the column {missing[0]!r}, which {corpus.name} does not have; its columns are "
+                f"{['word', *corpus.columns]}. Add it, or train with fewer columns (--columns)."
+            )
         features = iter_features(corpus.keep_columns(self.columns).sentences, self.feature_set)
         labels = cast(list[list[str]], self.tagger.predict(features))
         return [convert(tags, corpus.scheme or self.file_scheme) for tags in labels]
