@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace casimir {
 namespace {
@@ -27,22 +28,8 @@ ChainDual::ChainDual(const LinearChain& chain) : chain_(chain), inverse_n_(1.0 /
   const bool binary = !chain.data().features.values;
   (binary ? counts_.resize(static_cast<std::size_t>(total)) : gram_.resize(static_cast<std::size_t>(total)));
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t p = chain.length(i), first = chain.data().offsets[i];
-    const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
-    if (offset >= 0)
-      for (std::int64_t s = 0; s < p; ++s)
-        for (std::int64_t t = 0; t <= s; ++t) {
-          const double dot = token_dot(first + s, first + t) + (s == t ? end_scores(i, s) : 0.0);
-          const auto lower = static_cast<std::size_t>(offset + s * p + t),
-                     upper = static_cast<std::size_t>(offset + t * p + s);
-          if (!binary) {
-            gram_[lower] = gram_[upper] = dot;
-          } else {
-            if (dot > std::numeric_limits<std::uint16_t>::max())
-              throw std::invalid_argument("a token has too many features for the dual solver.");
-            counts_[lower] = counts_[upper] = static_cast<std::uint16_t>(dot);
-          }
-        }
+    const std::int64_t p = chain.length(i);
+    if (has_table(i)) fill_table(i);
     Block& block = blocks_[static_cast<std::size_t>(i)];
     block.labels.assign(chain.truth(i), chain.truth(i) + p);
     block.weight = {1.0};
@@ -56,27 +43,40 @@ ChainDual::ChainDual(const LinearChain& chain) : chain_(chain), inverse_n_(1.0 /
   edge_total_.assign(labels * stride, 0.0);
 }
 
-/// <x_s, x_t> of two tokens: both index lists are sorted.
-double ChainDual::token_dot(std::int64_t first, std::int64_t second) const {
+/// <x_s, x_t> for all tokens of a chain: features one after another, each adds the products of the tokens that have it.
+void ChainDual::fill_table(std::int64_t i) {
   const TokenFeatures& x = chain_.data().features;
-  std::int64_t a = x.indptr[first], b = x.indptr[second];
-  const std::int64_t a_end = x.indptr[first + 1], b_end = x.indptr[second + 1];
-  double dot = 0.0;
-  while (a < a_end && b < b_end) {
-    if (x.indices[a] < x.indices[b]) {
-      ++a;
-    } else if (x.indices[b] < x.indices[a]) {
-      ++b;
-    } else {
-      // A bucket may hold several features of one token: the product of the two sums.
-      const std::uint32_t index = x.indices[a];
-      double left = 0.0, right = 0.0;
-      for (; a < a_end && x.indices[a] == index; ++a) left += x.values ? x.values[a] : 1.0;
-      for (; b < b_end && x.indices[b] == index; ++b) right += x.values ? x.values[b] : 1.0;
-      dot += left * right;
+  const std::int64_t p = chain_.length(i), first = chain_.data().offsets[i];
+  std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of the chain, by feature
+  std::vector<std::int32_t> token_of;
+  const std::int64_t begin = x.indptr[first];
+  for (std::int64_t t = 0; t < p; ++t)
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
+      entries.emplace_back(x.indices[f], static_cast<std::int32_t>(f - begin));
+      token_of.push_back(static_cast<std::int32_t>(t));
     }
+  std::sort(entries.begin(), entries.end());
+  std::vector<double> table(static_cast<std::size_t>(p * p), 0.0);
+  for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
+    while (to < entries.size() && entries[to].first == entries[from].first) ++to;
+    for (std::size_t a = from; a < to; ++a)
+      for (std::size_t b = from; b < to; ++b) {
+        const std::int32_t fa = entries[a].second, fb = entries[b].second;
+        const double product = x.values ? x.values[begin + fa] * x.values[begin + fb] : 1.0;
+        table[static_cast<std::size_t>(token_of[static_cast<std::size_t>(fa)] * p +
+                                       token_of[static_cast<std::size_t>(fb)])] += product;
+      }
   }
-  return dot;
+  for (std::int64_t t = 0; t < p; ++t) table[static_cast<std::size_t>(t * p + t)] += end_scores(i, t);
+  const std::int64_t offset = gram_offset_[static_cast<std::size_t>(i)];
+  if (x.values) {
+    std::copy(table.begin(), table.end(), gram_.begin() + offset);
+    return;
+  }
+  if (*std::max_element(table.begin(), table.end()) > std::numeric_limits<std::uint16_t>::max())
+    throw std::invalid_argument("a token has too many features for the dual solver.");
+  std::transform(table.begin(), table.end(), counts_.begin() + offset,
+                 [](double count) { return static_cast<std::uint16_t>(count); });
 }
 
 /// Start and stop scores count as features of the first and last token.

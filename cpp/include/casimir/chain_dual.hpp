@@ -50,7 +50,7 @@ class ChainDual final : public DualBlocks {
   void apply(std::int64_t i, double sigma, double* w, DualAverage* average);
   double gram(std::int64_t i, std::int64_t s, std::int64_t t) const;
   double end_scores(std::int64_t i, std::int64_t t) const;
-  double token_dot(std::int64_t first, std::int64_t second) const;
+  void fill_table(std::int64_t i);
   bool in_tokens(const Block& block, std::int64_t t) const;
   double mean_gap() const;
 

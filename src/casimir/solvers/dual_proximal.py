@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class DualProximalPoint:
     inner: BCFW
     kappa: float
     rng: np.random.Generator
+    _average_wins: bool = field(default=False, init=False)
 
     def run(self, w0: FloatArray, monitor: Monitor) -> None:
         check_dual_start(self.objective, w0, "Casimir with a dual inner solver")
@@ -80,10 +81,14 @@ class DualProximalPoint:
         return DualPoint(g, ell).value(lam), block_gap + moved * moved / (2.0 * lam)
 
     def _report(self, w: FloatArray, mean: FloatArray, dual: float, monitor: Monitor) -> tuple[float, bool]:
-        """The better of w and the average, and whether the run is over."""
-        value, mean_value = self.objective.value(w), self.objective.value(mean)
-        best, best_value = (mean, mean_value) if mean_value < value else (w, value)
-        return best_value, monitor.epoch(best, objective=best_value, dual=dual, kappa=self.kappa)
+        """The better of w and the average, and whether the run is over. Once the average has won, w is left out."""
+        best, value = mean, self.objective.value(mean)
+        if not self._average_wins:
+            last = self.objective.value(w)
+            self._average_wins = value < last
+            if last <= value:
+                best, value = w, last
+        return value, monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa)
 
 
 def dual_kappa(objective: Objective) -> float:
