@@ -176,18 +176,21 @@ bool ChainDual::pairwise_step(std::int64_t i, double sigma, bool last) {
 
   double norm = 0.0;
   for (const EdgeChange& edge : edge_changes_) norm += edge.amount * edge.amount;
-  for (const std::int32_t t : differing_) {
-    if (has_table(i)) break;
-    direction_[static_cast<std::size_t>(t * stride + y[t])] += 1.0;
-    direction_[static_cast<std::size_t>(t * stride + z[t])] -= 1.0;
-  }
-  if (!has_table(i)) norm += direction_norm(i, differing_);
-  for (std::size_t a = 0; has_table(i) && a < differing_.size(); ++a)
-    for (std::size_t b = 0; b <= a; ++b) {
-      const std::int64_t s = differing_[a], t = differing_[b];
-      const int overlap = (y[s] == y[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == y[t]);
-      if (overlap != 0) norm += (a == b ? 1.0 : 2.0) * overlap * gram(i, s, t);
+  if (has_table(i)) {
+    for (std::size_t a = 0; a < differing_.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        const std::int64_t s = differing_[a], t = differing_[b];
+        const int overlap = (y[s] == y[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == y[t]);
+        if (overlap != 0) norm += (a == b ? 1.0 : 2.0) * overlap * gram(i, s, t);
+      }
+  } else {
+    // The direction is empty here: without a table every step is applied before the next.
+    for (const std::int32_t t : differing_) {
+      direction_[static_cast<std::size_t>(t * stride + y[t])] = 1.0;
+      direction_[static_cast<std::size_t>(t * stride + z[t])] = -1.0;
     }
+    norm += direction_norm(i, differing_);
+  }
 
   const double scale = inverse_n_ / sigma;
   const double held = block.weight[worst];
