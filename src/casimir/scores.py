@@ -21,16 +21,34 @@ class Scores:
     offsets       int64[n + 1]: example i owns the rows offsets[i]:offsets[i + 1] of nodes
     edges         None (no edge scores), float64[L, L] shared by the p_i - 1 edges of every chain, or float64[M, L, L]
     edge_offsets  int64[n + 1] into edges when they are not shared, else None
+    shapes        int64[n, 2] when the node parts of example i form a matrix of this shape (nodes are [N]), else None
+    whole         float64[n]: the score of one more part per example, which belongs to the output as a whole; the
+                  structure says how much of it an output uses. None is zero
     """
 
     nodes: FloatArray
     offsets: IntArray
     edges: FloatArray | None = None
     edge_offsets: IntArray | None = None
+    shapes: IntArray | None = None
+    whole: FloatArray | None = None
 
     def __post_init__(self) -> None:
         _check_array("nodes", self.nodes, np.float64, (1, 2))
         _check_offsets("offsets", self.offsets, len(self.nodes))
+        self._check_edges()
+        if self.shapes is not None:
+            _check_array("shapes", self.shapes, np.int64, (2,))
+            if self.nodes.ndim != 1 or not np.array_equal(self.shapes.prod(axis=1), np.diff(self.offsets)):
+                raise ValueError(
+                    "Scores.shapes must be one (rows, columns) per example, for nodes [N] of as many cells."
+                )
+        if self.whole is not None:
+            _check_array("whole", self.whole, np.float64, (1,))
+            if len(self.whole) != len(self):
+                raise ValueError(f"Scores.whole has {len(self.whole)} entries for {len(self)} examples.")
+
+    def _check_edges(self) -> None:
         if self.edges is None:
             if self.edge_offsets is not None:
                 raise ValueError("Scores has edge_offsets but no edges; leave both out or give both.")
@@ -52,9 +70,10 @@ class Scores:
         return len(self.offsets) - 1
 
     def unary(self, i: int) -> FloatArray:
-        """float64[p_i, L] or [m_i]: a view of the node parts of example i."""
+        """float64[p_i, L], [m_i] or of the shape of example i: a view of its node parts."""
         i = range(len(self))[i]
-        return self.nodes[self.offsets[i] : self.offsets[i + 1]]
+        nodes = self.nodes[self.offsets[i] : self.offsets[i + 1]]
+        return nodes if self.shapes is None else nodes.reshape(self.shapes[i])
 
     def pairwise(self, i: int) -> FloatArray:
         """float64[m_i, L, L]: a view of the edge parts of example i; shared ones are broadcast to [p_i - 1, L, L]."""
@@ -70,6 +89,8 @@ class Scores:
         _check_same_layout(self, other)
         products = np.einsum("nl,nl->n" if self.nodes.ndim == 2 else "n,n->n", self.nodes, other.nodes)
         total = segment_sums(products, self.offsets)
+        if self.whole is not None and other.whole is not None:
+            total += self.whole * other.whole
         if self.edges is None or other.edges is None:
             return total
         edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
@@ -81,19 +102,18 @@ class Scores:
 
     def __add__(self, other: Scores) -> Scores:
         _check_same_layout(self, other)
-        if self.edges is None or other.edges is None:
-            edges = self.edges if other.edges is None else other.edges
-        else:
-            edges = self.edges + other.edges
         edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
-        return Scores(self.nodes + other.nodes, self.offsets, edges, edge_offsets)
+        shapes = self.shapes if self.shapes is not None else other.shapes
+        edges, whole = _sum(self.edges, other.edges), _sum(self.whole, other.whole)
+        return Scores(self.nodes + other.nodes, self.offsets, edges, edge_offsets, shapes, whole)
 
     def __sub__(self, other: Scores) -> Scores:
         return self + other * -1.0
 
     def __mul__(self, factor: float) -> Scores:
         edges = None if self.edges is None else self.edges * factor
-        return Scores(self.nodes * factor, self.offsets, edges, self.edge_offsets)
+        whole = None if self.whole is None else self.whole * factor
+        return Scores(self.nodes * factor, self.offsets, edges, self.edge_offsets, self.shapes, whole)
 
     __rmul__ = __mul__
 
@@ -103,10 +123,12 @@ class Scores:
         if chosen.ndim != 1:
             raise ValueError(f"select got {examples!r}; it needs a list of example indices. Try [{examples!r}].")
         rows, offsets = ragged_rows(self.offsets, chosen)
+        shapes = None if self.shapes is None else self.shapes[chosen]
+        whole = None if self.whole is None else self.whole[chosen]
         if self.edges is None or self.edge_offsets is None:
-            return Scores(self.nodes[rows], offsets, self.edges)
+            return Scores(self.nodes[rows], offsets, self.edges, None, shapes, whole)
         edge_rows, edge_offsets = ragged_rows(self.edge_offsets, chosen)
-        return Scores(self.nodes[rows], offsets, self.edges[edge_rows], edge_offsets)
+        return Scores(self.nodes[rows], offsets, self.edges[edge_rows], edge_offsets, shapes, whole)
 
 
 def concatenate(batches: Sequence[Scores]) -> Scores:
@@ -116,15 +138,15 @@ def concatenate(batches: Sequence[Scores]) -> Scores:
         return first
     nodes = np.concatenate([b.nodes for b in batches])
     offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in batches]))
-    if first.edges is None:
-        return Scores(nodes, offsets)
-    if first.edge_offsets is None:
-        if not all(b.edges is not None and np.array_equal(first.edges, b.edges) for b in batches):
+    shapes = None if first.shapes is None else np.concatenate([b.shapes for b in batches if b.shapes is not None])
+    whole = None if first.whole is None else np.concatenate([b.whole for b in batches if b.whole is not None])
+    if first.edges is None or first.edge_offsets is None:
+        if first.edges is not None and not all(_equal(first.edges, b.edges) for b in batches):
             raise ValueError("Batches with different shared edges cannot be joined; give every example its own edges.")
-        return Scores(nodes, offsets, first.edges)
+        return Scores(nodes, offsets, first.edges, None, shapes, whole)
     edges = np.concatenate([b.edges for b in batches if b.edges is not None])
     counts = [np.diff(b.edge_offsets) for b in batches if b.edge_offsets is not None]
-    return Scores(nodes, offsets, edges, offsets_of(np.concatenate(counts)))
+    return Scores(nodes, offsets, edges, offsets_of(np.concatenate(counts)), shapes, whole)
 
 
 def offsets_of(counts: Any) -> IntArray:
@@ -155,6 +177,17 @@ def segment_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
     return sums
 
 
+def _sum(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    """a + b, where None is zero."""
+    if a is None or b is None:
+        return a if b is None else b
+    return np.asarray(a + b, dtype=np.float64)
+
+
+def _equal(a: FloatArray | None, b: FloatArray | None) -> bool:
+    return a is not None and b is not None and np.array_equal(a, b)
+
+
 def _check_array(name: str, array: Any, dtype: type, ndims: tuple[int, ...]) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim not in ndims:
         given = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -176,6 +209,8 @@ def _check_same_layout(a: Scores, b: Scores) -> None:
             f"Scores of {len(a)} examples, nodes {list(a.nodes.shape)}, and of {len(b)} examples, nodes "
             f"{list(b.nodes.shape)}, differ in layout. Both must come from the same structure and examples."
         )
+    if a.shapes is not None and b.shapes is not None and not np.array_equal(a.shapes, b.shapes):
+        raise ValueError("Scores whose examples have different matrix shapes differ in layout.")
     if a.edges is None or b.edges is None:
         return
     shared = chain_edge_offsets(a.offsets)

@@ -157,11 +157,19 @@ class LinearPartsModel:
     nodes     list of dense or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
+    shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)
     """
 
-    def __init__(self, nodes: Sequence[Any], edges: Sequence[Any] | None = None, n_labels: int | None = None) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Any],
+        edges: Sequence[Any] | None = None,
+        n_labels: int | None = None,
+        shapes: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
         self.n_labels = None if n_labels is None else positive_int(n_labels, "n_labels")
         self._nodes, self._offsets = _stack(nodes, "nodes", self.n_labels or 1)
+        self._shapes = None if shapes is None else _checked_shapes(shapes, np.diff(self._offsets), self.n_labels)
         self._edges, self._edge_offsets = None, None
         if edges is None:
             return
@@ -191,7 +199,8 @@ class LinearPartsModel:
         flat = nodes @ w
         unary = flat if self.n_labels is None else flat.reshape(-1, self.n_labels)
         if self._edges is None or self._edge_offsets is None or self.n_labels is None:
-            return Scores(unary, offsets)
+            shapes = self._shapes if self._shapes is None or examples is None else self._shapes[examples]
+            return Scores(unary, offsets, shapes=shapes)
         edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
         return Scores(unary, offsets, (edges @ w).reshape(-1, self.n_labels, self.n_labels), edge_offsets)
 
@@ -254,6 +263,15 @@ def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArra
     if any(sp.issparse(part) for part in parts):
         return sp.vstack([sp.csr_array(part) for part in parts], format="csr", dtype=np.float64), offsets
     return np.concatenate(parts), offsets
+
+
+def _checked_shapes(shapes: Sequence[tuple[int, int]], counts: IntArray, n_labels: int | None) -> IntArray:
+    array = np.asarray(shapes, dtype=np.int64)
+    if n_labels is not None:
+        raise ValueError("LinearPartsModel got n_labels and shapes; node scores are [p_i, L] or a matrix, not both.")
+    if array.shape != (len(counts), 2) or not np.array_equal(array.prod(axis=1), counts):
+        raise ValueError("shapes must give (rows, columns) per example, with as many cells as nodes[i] has rows.")
+    return array
 
 
 def _pick_blocks(matrix: Any, offsets: IntArray, block: int, examples: Any) -> tuple[Any, IntArray]:
