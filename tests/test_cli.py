@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import casimir.cli.demo
 from casimir.cli import app
-from casimir.cli.ner import lam_of
+from casimir.cli.options import lam_of
 from casimir.datasets import news_path
 from casimir.tasks.ner import entity_scores, read_conll
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import demo, ner
+from casimir.cli import apply, demo, ner
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -17,11 +17,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("demo")(demo.demo)
-train = typer.Typer(help="Train a model. See `casimir train ner --help`.", no_args_is_help=True)
+train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
 app.add_typer(train, name="train")
-app.command("evaluate", epilog=ner.EVALUATE_EXAMPLES)(ner.evaluate)
-app.command("predict", epilog=ner.PREDICT_EXAMPLES)(ner.predict)
+app.command("evaluate", epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
+app.command("predict", epilog=apply.PREDICT_EXAMPLES)(apply.predict)
 
 
 def _show_version(wanted: bool) -> None:

@@ -12,9 +12,6 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-
-from casimir.tasks.ner.metrics import EntityScores
 
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
@@ -64,16 +61,3 @@ def write_json(data: dict[str, Any]) -> None:
 
 def _writes_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-
-
-def score_table(scores: EntityScores, title: str | None = None) -> Table:
-    """Precision, recall and F1 by type and over all."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
-    table.add_column("type")
-    for name in ("precision", "recall", "F1", "entities"):
-        table.add_column(name, justify="right")
-    for kind, counts in [*scores.by_type.items(), ("all", scores.overall)]:
-        style = "bold" if counts is scores.overall else None
-        figures = (f"{value:.4f}" for value in (counts.precision, counts.recall, counts.f1))
-        table.add_row(kind or "(no type)", *figures, str(counts.support), style=style)
-    return table

@@ -34,7 +34,8 @@ def demo(
 
 def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.cli.examples import show_examples
-    from casimir.cli.report import run_figures, show_run, show_scores
+    from casimir.cli.ner import show_scores, training_figures
+    from casimir.cli.report import show_run
     from casimir.estimators import SequenceTagger
     from casimir.progress import Progress
     from casimir.tasks.ner.model import HeldOut, train
@@ -52,11 +53,12 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     scores = watched.scores(model.tagger.predictor_)
     plot = _plot(model, output / "convergence.png")
     if json:
-        write_json({**run_figures(model), "heldout": scores.to_dict(), "model": str(output / "model"), "plot": plot})
+        figures = {**model.run.to_dict(), **training_figures(model), "heldout": scores.to_dict()}
+        write_json({**figures, "model": str(output / "model"), "plot": plot})
     else:
         show_scores(out(), scores, "Held-out entities")
         out().print()
-        show_run(out(), model, "Training")
+        show_run(out(), model.run, "Training")
         show_examples(out(), held_out, model.tag(held_out))
     left = f"model in {output / 'model'}" + (f", plot in {plot}" if plot else "")
     say(err(), f"\nDone in {time.perf_counter() - began:.1f} s: {left}", "green")

@@ -1,26 +1,31 @@
-"""`casimir train ner`, `casimir evaluate` and `casimir predict`."""
+"""`casimir train ner`, and what `evaluate` and `predict` do with its models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
-from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
+from casimir.cli.apply import EvaluateOptions, PredictOptions
+from casimir.cli.console import clear_ends, err, say
+from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
+from casimir.cli.report import Report
+from casimir.cli.train import train_and_report
 from casimir.features import DEFAULT_N_FEATURES
 from casimir.persistence import check_target
-from casimir.solvers.choose import SOLVER_NAMES
 from casimir.tasks.ner.columns import read_conll
 from casimir.tasks.ner.corpus import Corpus
 from casimir.tasks.ner.features import FEATURE_SETS
+from casimir.tasks.ner.metrics import EntityScores
 from casimir.tasks.ner.schemes import Scheme
 from casimir.tasks.ner.writer import format_conll, write_conll
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.estimators import SequenceTagger
+    from casimir.tasks.ner.model import NERModel
 
 TRAIN_EXAMPLES = """Examples:
 
@@ -29,81 +34,32 @@ casimir train ner --train eng.train --dev eng.testa --model out/
 casimir train ner --train eng.train --model out/ --lam 0.1/n --tol 1e-3
 
 casimir train ner --train eng.train --model out/ --features paper --loss crf --json > run.json"""
-EVALUATE_EXAMPLES = """Examples:
-
-casimir evaluate out/ eng.testa
-
-casimir evaluate out/ eng.testa --json"""
-PREDICT_EXAMPLES = """Examples:
-
-casimir predict out/ file.txt > tagged.txt
-
-casimir predict out/ eng.testa --keep-gold --output scored.txt"""
-
-
-def _one_of(names: tuple[str, ...]) -> Callable[[str | None], str | None]:
-    def check(given: str | None) -> str | None:
-        if given is not None and given not in names:
-            raise typer.BadParameter(f"{given!r} is not one of {', '.join(names)}.")
-        return given
-
-    return check
-
-
-def _check_lam(given: str | None) -> str | None:
-    lam_of(given, 1)
-    return given
-
-
-def lam_of(given: str | None, n: int) -> float | None:
-    """ "0.001" is itself, "0.1/n" is 0.1 / n, None is the default."""
-    if given is None:
-        return None
-    number, slash, rest = given.partition("/")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf") or (slash and rest.strip() != "n"):
-        raise typer.BadParameter(f"{given!r} is not a number such as 1e-4, or a multiple of 1/n such as 0.1/n.")
-    return value / n if slash else value
-
-
 _SCHEMES = ("IOB1", "IOB2", "IOBES")
 _SETS = tuple(FEATURE_SETS)
 _LOSSES = ("hinge", "crf")
-Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the files, such as latin-1.")]
-Json = Annotated[bool, typer.Option("--json", help="Write the results to stdout as JSON.")]
-Model = Annotated[Path, typer.Argument(metavar="DIR", help="Model folder.", show_default=False)]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="CoNLL column file.", show_default=False)]
 
 
 def train(
     train: Annotated[Path, typer.Option("--train", metavar="FILE", help="Labelled CoNLL file.", show_default=False)],
-    model: Annotated[Path, typer.Option("--model", metavar="DIR", help="Folder to save to.", show_default=False)],
+    model: Target,
     dev: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Labelled file to watch F1 on; not used to train.")
     ] = None,
     features: Annotated[
-        str, typer.Option(metavar="|".join(_SETS), callback=_one_of(_SETS), help="Feature set.")
+        str, typer.Option(metavar="|".join(_SETS), callback=one_of(_SETS), help="Feature set.")
     ] = "default",
     columns: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="Columns to use, such as word,pos; 'word' for words alone. Default: all."),
     ] = None,
     loss: Annotated[
-        str, typer.Option(metavar="|".join(_LOSSES), callback=_one_of(_LOSSES), help="Structural SVM or CRF.")
+        str, typer.Option(metavar="|".join(_LOSSES), callback=one_of(_LOSSES), help="Structural SVM or CRF.")
     ] = "hinge",
-    lam: Annotated[
-        str | None,
-        typer.Option(metavar="X", callback=_check_lam, help="Regularisation: a number, or X/n. Default: 1/n."),
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(metavar="NAME", callback=_one_of(SOLVER_NAMES), help=", ".join(SOLVER_NAMES) + ".")
-    ] = "auto",
-    tol: Annotated[float, typer.Option(min=0.0, metavar="X", help="Certified relative gap at which to stop.")] = 1e-2,
-    epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest.")] = 500,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the order of examples.")] = 0,
+    lam: Lam = None,
+    solver: Solver = "auto",
+    tol: Tol = 1e-2,
+    epochs: Epochs = 500,
+    seed: Seed = 0,
     n_features: Annotated[
         int | None,
         typer.Option(
@@ -117,12 +73,12 @@ def train(
         str,
         typer.Option(
             metavar="|".join(_SCHEMES),
-            callback=_one_of(_SCHEMES),
+            callback=one_of(_SCHEMES),
             help="To train with; predictions come in the file's own.",
         ),
     ] = "IOB2",
     encoding: Encoding = "utf-8",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Train a named-entity tagger until its distance to the best possible objective is certified.
@@ -164,29 +120,31 @@ def _train(
     quiet: bool,
     json: bool,
 ) -> None:
-    from casimir.cli.report import run_figures, show_run, show_scores
-    from casimir.progress import Progress
     from casimir.tasks.ner.model import HeldOut, train
 
     held_out = None if dev is None else HeldOut(dev, features, scheme)
-    metrics = {} if held_out is None else {"dev F1": held_out.f1}
-    with nullcontext() if quiet else Progress(metrics, err()) as progress:
-        callbacks = () if progress is None else (progress,)
-        model = train(corpus, tagger, feature_set=features, scheme=scheme, callbacks=callbacks)
-    model.save(target)
-    interrupted = model.tagger.status_ == "interrupted"
-    scores = None if held_out is None or interrupted else held_out.scores(model.tagger.predictor_)
-    if json:
-        figures: dict[str, Any] = {"model": str(target), **run_figures(model)}
-        write_json(figures | ({} if scores is None else {"dev": scores.to_dict()}))
-    else:
-        show_run(out(), model, f"Trained on {len(corpus):,} sentences")
-        if scores is not None:
-            out().print()
-            show_scores(out(), scores, "Entities in the dev file")
-    say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {target}", "green")
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
+
+    def report(model: NERModel) -> Report:
+        figures = training_figures(model)
+        if held_out is None:
+            return Report(figures)
+        scores = held_out.scores(model.tagger.predictor_)
+
+        def show(console: Console) -> None:
+            console.print()
+            show_scores(console, scores, "Entities in the dev file")
+
+        return Report(figures | {"dev": scores.to_dict()}, show)
+
+    train_and_report(
+        lambda callbacks: train(corpus, tagger, feature_set=features, scheme=scheme, callbacks=callbacks),
+        report,
+        title=f"Trained on {len(corpus):,} sentences",
+        target=target,
+        metrics={} if held_out is None else {"dev F1": held_out.f1},
+        quiet=quiet,
+        json=json,
+    )
 
 
 def _with_columns(corpus: Corpus, names: str | None) -> Corpus:
@@ -195,46 +153,48 @@ def _with_columns(corpus: Corpus, names: str | None) -> Corpus:
     return corpus.keep_columns(tuple(name.strip() for name in names.split(",") if name.strip() not in ("", "word")))
 
 
-def evaluate(model: Model, file: File, encoding: Encoding = "utf-8", json: Json = False) -> None:
+def training_figures(model: NERModel) -> dict[str, Any]:
+    """What a named-entity model has besides the figures of its run."""
+    return {
+        "labels": len(model.tagger.classes_),
+        "columns": ["word", *model.columns],
+        "scheme": model.file_scheme.value,
+        "trained_scheme": model.scheme.value,
+    }
+
+
+def show_scores(console: Console, scores: EntityScores, title: str) -> None:
+    console.print(_score_table(scores, title))
+    console.print(f"token accuracy {scores.accuracy:.4f} over {scores.tokens:,} tokens")
+
+
+def evaluate_model(model: NERModel, file: Path, options: EvaluateOptions) -> Report:
     """Entity precision, recall and F1 on a labelled file, as the official CoNLL script counts them."""
-    with clear_ends():
-        from casimir.cli.report import show_scores
-        from casimir.tasks.ner.model import load_model
-
-        scores = load_model(model).evaluate(read_conll(file, encoding=encoding))
-        if json:
-            write_json({"model": str(model), "file": str(file), **scores.to_dict()})
-        else:
-            show_scores(out(), scores, f"Entities in {file}")
+    scores = model.evaluate(read_conll(file, encoding=options.encoding))
+    return Report(scores.to_dict(), lambda console: show_scores(console, scores, f"Entities in {file}"))
 
 
-def predict(
-    model: Model,
-    file: File,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write. Default: stdout.")] = None,
-    keep_gold: Annotated[
-        bool, typer.Option("--keep-gold", help="Keep the file's labels as the last but one column.")
-    ] = False,
-    labelled: Annotated[
-        bool | None,
-        typer.Option("--labelled/--unlabelled", help="Whether the last column is a label. Default: by their number."),
-    ] = None,
-    encoding: Encoding = "utf-8",
-) -> None:
-    """Write the file with predicted labels as its last column, in the file's own scheme.
+def predict_model(model: NERModel, file: Path, options: PredictOptions) -> None:
+    """The file with predicted labels as its last column."""
+    wanted = model.columns if options.labelled is None else None
+    corpus = read_conll(file, labelled=options.labelled, columns=wanted, encoding=options.encoding)
+    labels = model.tag(corpus)
+    if options.output is not None:
+        write_conll(options.output, corpus, labels, keep_gold=options.keep_gold, encoding=options.encoding)
+        say(err(), f"Tagged {len(corpus):,} sentences into {options.output}", "green")
+    else:
+        text = "".join(format_conll(corpus, labels, keep_gold=options.keep_gold))
+        typer.echo(text.encode(options.encoding), nl=False)
 
-    The file has the columns of the training file, with or without labels; labels that it has are replaced.
-    """
-    with clear_ends():
-        from casimir.tasks.ner.model import load_model
 
-        tagger = load_model(model)
-        wanted = tagger.columns if labelled is None else None
-        corpus = read_conll(file, labelled=labelled, columns=wanted, encoding=encoding)
-        labels = tagger.tag(corpus)
-        if output is not None:
-            write_conll(output, corpus, labels, keep_gold=keep_gold, encoding=encoding)
-            say(err(), f"Tagged {len(corpus):,} sentences into {output}", "green")
-        else:
-            text = "".join(format_conll(corpus, labels, keep_gold=keep_gold))
-            typer.echo(text.encode(encoding), nl=False)
+def _score_table(scores: EntityScores, title: str) -> Table:
+    """Precision, recall and F1 by type and over all."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    table.add_column("type")
+    for name in ("precision", "recall", "F1", "entities"):
+        table.add_column(name, justify="right")
+    for kind, counts in [*scores.by_type.items(), ("all", scores.overall)]:
+        style = "bold" if counts is scores.overall else None
+        figures = (f"{value:.4f}" for value in (counts.precision, counts.recall, counts.f1))
+        table.add_row(kind or "(no type)", *figures, str(counts.support), style=style)
+    return table

@@ -1,52 +1,46 @@
-"""The figures of a training run, for readers and for scripts."""
+"""The figures of a run, for readers and for scripts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from casimir.cli.console import score_table
-from casimir.tasks.ner.metrics import EntityScores
-from casimir.tasks.ner.model import NERModel
+from casimir.tasks.training import Run
 
 
-def run_figures(model: NERModel) -> dict[str, Any]:
-    """What happened in training, as plain numbers."""
-    tagger = model.tagger
-    last = tagger.trace_[-1]
-    return {
-        "status": tagger.status_,
-        "objective": tagger.objective_,
-        "dual": tagger.dual_,
-        "gap": tagger.gap_,
-        "lam": tagger.lam_,
-        "epochs": last.epoch,
-        "oracle_calls": last.oracle_calls,
-        "seconds": last.seconds,
-        "labels": len(tagger.classes_),
-        "columns": ["word", *model.columns],
-        "scheme": model.file_scheme.value,
-        "trained_scheme": model.scheme.value,
-    }
+@dataclass(frozen=True)
+class Report:
+    """figures  what --json writes
+    show     writes the same for readers
+    """
+
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    show: Callable[[Console], None] = lambda console: None
 
 
-def show_run(console: Console, model: NERModel, title: str | None = None) -> None:
-    """The same for readers."""
-    figures = run_figures(model)
+def show_run(console: Console, run: Run, title: str | None = None) -> None:
+    """How training ended."""
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column("", style="dim")
     table.add_column("")
-    ended = {"converged": "certified", "epochs": "all epochs used", "interrupted": "interrupted"}
-    gap = f"{figures['gap']:.2e}  ({ended.get(figures['status'], figures['status'])})"
-    table.add_row("objective", f"{figures['objective']:.6f}")
-    table.add_row("relative duality gap", gap)
-    table.add_row("oracle calls", f"{figures['oracle_calls']:,}  in {figures['epochs']} epochs")
-    table.add_row("seconds", f"{figures['seconds']:.1f}  (training alone)")
+    ended = {"converged": "certified", "epochs": "all epochs used"}
+    table.add_row("objective", f"{run.objective:.6f}")
+    table.add_row("relative duality gap", f"{run.gap:.2e}  ({ended.get(run.status, run.status)})")
+    table.add_row("oracle calls", f"{run.oracle_calls:,}  in {run.epochs} epochs")
+    table.add_row("seconds", f"{run.seconds:.1f}  (training alone)")
     console.print(table)
 
 
-def show_scores(console: Console, scores: EntityScores, title: str) -> None:
-    console.print(score_table(scores, title))
-    console.print(f"token accuracy {scores.accuracy:.4f} over {scores.tokens:,} tokens")
+def figure_table(title: str, columns: list[str], rows: list[tuple[Any, ...]]) -> Table:
+    """A plain table: the first column is text, floats get four digits. The first row is ours and stands out."""
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    for k, name in enumerate(columns):
+        table.add_column(name, justify="right" if k else "left")
+    for k, row in enumerate(rows):
+        cells = (f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
+        table.add_row(*cells, style="bold" if k == 0 and len(rows) > 1 else None)
+    return table

@@ -14,12 +14,12 @@ from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
 from casimir.estimators.state import decode_tagger, encode_tagger
 from casimir.features import PackedSequences, pack
-from casimir.loading import load
 from casimir.persistence import save_folder
 from casimir.tasks.ner.corpus import Corpus
 from casimir.tasks.ner.features import FEATURE_SETS, iter_features
 from casimir.tasks.ner.metrics import EntityScores, entity_scores
 from casimir.tasks.ner.schemes import Scheme, convert
+from casimir.tasks.training import Run, load_as
 
 KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
@@ -39,6 +39,12 @@ class NERModel:
     columns: tuple[str, ...]
     scheme: Scheme
     file_scheme: Scheme
+
+    @property
+    def run(self) -> Run:
+        """How training ended."""
+        t = self.tagger
+        return Run.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence in the scheme that came in, or else in that of the training file."""
@@ -113,13 +119,7 @@ class HeldOut:
 
 def load_model(path: str | os.PathLike[str]) -> NERModel:
     """The named-entity model in the folder `path`."""
-    model = load(path)
-    if not isinstance(model, NERModel):
-        raise ValueError(
-            f"'{path}' holds a {type(model).__name__}, not a named-entity model. Give a folder made by "
-            "`casimir train ner`, or use casimir.load in Python."
-        )
-    return model
+    return load_as(path, NERModel, "casimir train ner")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> NERModel:

@@ -1,0 +1,117 @@
+"""What every task shares: a certified fit, and the figures of it that are kept with the model."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeVar
+
+from casimir.loading import load
+from casimir.objective import Objective
+from casimir.solvers import Result, Trace, minimize
+from casimir.solvers.base import Solver
+from casimir.solvers.choose import choose
+from casimir.solvers.run import Callback
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a training run ended.
+
+    status        "converged", "epochs", "interrupted", "stalled" or "callback"
+    objective     F(w)
+    dual          a certified lower bound of min F
+    gap           (objective - dual) / objective
+    lam           regularisation
+    epochs, oracle_calls, seconds    what it took
+    """
+
+    status: str
+    objective: float
+    dual: float
+    gap: float
+    lam: float
+    epochs: int
+    oracle_calls: int
+    seconds: float
+
+    @classmethod
+    def of(cls, result: Result, lam: float) -> Run:
+        return cls.of_trace(result.status, result.objective, result.dual, result.gap, lam, result.trace)
+
+    @classmethod
+    def of_trace(cls, status: str, objective: float, dual: float, gap: float, lam: float, trace: Trace) -> Run:
+        last = trace[-1]
+        return cls(status, objective, dual, gap, lam, last.epoch, last.oracle_calls, last.seconds)
+
+    @classmethod
+    def from_dict(cls, meta: Any) -> Run:
+        """The run that `to_dict` described; a ValueError when a field is missing."""
+        try:
+            return cls(**{name: kind(meta[name]) for name, kind in _FIELDS.items()})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the model file is damaged: its training figures have no proper {error}.") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+_FIELDS: Mapping[str, Any] = {
+    "status": str,
+    "objective": float,
+    "dual": float,
+    "gap": float,
+    "lam": float,
+    "epochs": int,
+    "oracle_calls": int,
+    "seconds": float,
+}
+
+
+class TaskModel(Protocol):
+    """What a task's training gives: it predicts in its own way, and is kept in a model folder that `load` reads."""
+
+    @property
+    def run(self) -> Run: ...
+
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+
+
+def fit(
+    objective: Objective,
+    *,
+    solver: str | Solver = "auto",
+    tol: float = 1e-2,
+    epochs: int = 500,
+    seed: int = 0,
+    callbacks: Iterable[Callback] = (),
+) -> Result:
+    """minimize, with a warning when the certified gap that was asked for is not reached."""
+    result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks)
+    if not result.converged:
+        from sklearn.exceptions import ConvergenceWarning  # scikit-learn takes a second to load
+
+        ended = {"interrupted": "was interrupted", "stalled": "stalled"}.get(result.status, "ended")
+        warnings.warn(
+            f"Training {ended} after {result.trace[-1].epoch} epochs at a certified relative gap of {result.gap:.1e}; "
+            f"tol={tol:.1e} was asked for. The best weights so far are kept.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return result
+
+
+Model = TypeVar("Model")
+
+
+def load_as(path: str | os.PathLike[str], kind: type[Model], command: str) -> Model:
+    """The model in the folder `path`, which must be of the given class; `command` says how such a model is made."""
+    model = load(path)
+    if not isinstance(model, kind):
+        raise ValueError(
+            f"'{path}' holds a {type(model).__name__}, not a {kind.__name__}. Give a folder made by `{command}`, "
+            "or use casimir.load in Python."
+        )
+    return model
