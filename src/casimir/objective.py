@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir._arrays import dot
 from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
 from casimir.costs import Cost
 from casimir.kernels import ComposedKernel, DualBlocks, Kernel, NativeKernel, Pass, native_problem, native_smoothing
-from casimir.models.base import ScoreModel
+from casimir.models.base import ScoreModel, nearest_allowed
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
@@ -69,6 +70,9 @@ class Objective:
     loss "hinge": f_i(w) = max_y { score_i(y; w) + cost(y_i, y) } - score_i(y_i; w)
     loss "crf":   f_i(w) = log sum_y exp(score_i(y; w)) - score_i(y_i; w), no cost: the exp oracle with mu = 1
 
+    Where the model wants some weights non-negative, F is minimised over those w alone. Solvers may then hold any w;
+    it stands for P(w), the nearest one allowed, here and in every oracle.
+
     y: list of outputs, one int64[p_i] per example. Linear chains and candidate lists run on the native kernel unless
     native=False. `oracle_calls` counts every inference that was made.
     """
@@ -123,6 +127,20 @@ class Objective:
         """Whether F itself is smooth, so that no smoothing applies."""
         return self.loss == "crf"
 
+    @property
+    def nonnegative(self) -> npt.NDArray[np.bool_] | None:
+        """bool[d]: weights that must not be negative, or None."""
+        mask: npt.NDArray[np.bool_] | None = getattr(self.model, "nonnegative", None)
+        return mask
+
+    def allowed(self, w: FloatArray) -> FloatArray:
+        """P(w), the nearest weights that the model allows; w itself when it allows all."""
+        return nearest_allowed(self.model, w)
+
+    def bound(self, dual: DualPoint) -> float:
+        """D = ell + min_w { <g, w> + (lam/2) |w|^2 } over the allowed w, which is at P(-g / lam)."""
+        return DualPoint(self.allowed(-dual.g), dual.ell).value(self.lam)
+
     def kernel(self, smoothing: Smoothing) -> Kernel:
         """The kernel that runs passes with this smoothing."""
         if self._native_kernel is not None and native_smoothing(smoothing, 1.0) is not None:
@@ -158,6 +176,7 @@ class Objective:
         smoothing, mu = self.resolve(smoothing if smoothing is not None else Hard(), mu)
         result = self.kernel(smoothing).full_pass(w, smoothing, mu, gradient=gradient, keep=keep)
         self.oracle_calls += self.n_examples
+        w = self.allowed(w)
         penalty = 0.5 * self.lam * dot(w, w)
         smoothed = float(result.value.mean()) + penalty
         objective = smoothed if self.is_smooth else None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from casimir.costs import Cost
 from casimir.kernels.base import Averaged, DualAverage, Pass, Seen
-from casimir.models.base import ScoreModel
+from casimir.models.base import ScoreModel, nearest_allowed
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
@@ -89,7 +89,7 @@ class ComposedKernel:
 
     def augmented(self, w: FloatArray, examples: Any) -> Scores:
         """Scores plus costs of the examples."""
-        s = self.model.scores(w, examples)
+        s = self.model.scores(nearest_allowed(self.model, w), examples)
         if self.costs is None:
             return s
         return s + (self.costs if examples is None else self.costs.select(examples))

@@ -12,7 +12,8 @@ from casimir.scores import FloatArray, IntArray, Scores
 class ScoreModel(Protocol):
     """scores_i = J_i w for a linear model; in general J_i is the Jacobian at the weights last scored.
 
-    `examples` picks some of the n_examples, by an index array, a mask or a slice; None is all of them.
+    `examples` picks some of the n_examples, by an index array, a mask or a slice; None is all of them. A model may have
+    `nonnegative`, bool[n_params]: weights that training must keep at 0 or above.
     """
 
     @property
@@ -28,6 +29,12 @@ class ScoreModel(Protocol):
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         """float64[n_params]: sum_i J_i^T m_i over the examples chosen; marginals in the layout of `scores`."""
         ...
+
+
+def nearest_allowed(model: ScoreModel, w: FloatArray) -> FloatArray:
+    """P(w): negative weights that the model wants non-negative become 0; w itself where the model wants none."""
+    mask = getattr(model, "nonnegative", None)
+    return w if mask is None else np.where(mask, np.maximum(w, 0.0), w)
 
 
 def chosen_examples(examples: Any, n: int) -> IntArray:

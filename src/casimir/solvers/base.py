@@ -53,6 +53,13 @@ class Solver(Protocol):
         ...
 
 
+def check_unconstrained(objective: Objective, name: str) -> None:
+    if objective.nonnegative is not None:
+        raise TypeError(
+            f"{name} cannot keep weights non-negative, as this model wants. Use Casimir(), BCFW(), LBFGS() or SGD()."
+        )
+
+
 def check_solver(solver: object, others: str = "") -> None:
     """A class has `run` too, so SGD instead of SGD() gets a hint."""
     if isinstance(solver, type):

@@ -63,12 +63,12 @@ class BCFW:
     ) -> bool:
         """The better of the last iterate and the average, with the better of their dual points."""
         lam = objective.lam
-        value, dual = objective.value(w), DualPoint(-lam * w, ell).value(lam)
+        value, dual = objective.value(w), objective.bound(DualPoint(-lam * w, ell))
         if average is None:
             return monitor.epoch(w, objective=value, dual=dual)
         mean = average.iterates.mean(w)
         mean_value = objective.value(mean)
-        dual = max(dual, DualPoint(-lam * mean, average.ell_sum / average.iterates.total).value(lam))
+        dual = max(dual, objective.bound(DualPoint(-lam * mean, average.ell_sum / average.iterates.total)))
         if mean_value < value:
             w, value = mean, mean_value
         return monitor.epoch(w, objective=value, dual=dual)

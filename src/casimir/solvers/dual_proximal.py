@@ -23,7 +23,8 @@ class DualProximalPoint:
 
     The subproblem is again a structural SVM with sigma = lam + kappa and w = (kappa z - g) / sigma, so its dual
     variables alpha, and hence g = mean_i A_i^T alpha_i and ell, are kept from one centre to the next. They are feasible
-    for F itself: D = ell - |g|^2 / (2 lam). With z moved to w, the new point is w + (kappa / sigma) (w - z).
+    for F itself: D = ell - |g|^2 / (2 lam). With z moved to w, the new point is w + (kappa / sigma) (w - z). Where some
+    weights must not be negative, w is the point before that is seen to, and P(w) is meant: z moves to P(w).
 
     On paper F(w) - D = S + P with S the mean block gap and P = kappa^2 |z - w|^2 / (2 lam). S is known only from the
     last visits, and the average of the w's is better than the last, so the prediction is scaled by what it was off by
@@ -57,10 +58,18 @@ class DualProximalPoint:
                 last_k, last_predicted = k, predicted
             else:
                 monitor.skip()
-            # z becomes w + (kappa / sigma) (w - z) in place, so that both stay aligned; then they change names.
-            z *= -self.kappa / self.sigma
-            z += (1.0 + self.kappa / self.sigma) * w
-            w, z = z, w
+            w, z = self._recentred(w, z)
+
+    def _recentred(self, w: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """w + (kappa / sigma) (P(w) - z) and P(w), in the memory of z and of w, so that both stay aligned."""
+        ratio, center = self.kappa / self.sigma, self.objective.allowed(w)
+        z *= -ratio
+        if center is w:
+            z += (1.0 + ratio) * w
+        else:
+            z += w + ratio * center
+            w[:] = center
+        return z, w
 
     @property
     def sigma(self) -> float:
@@ -77,8 +86,8 @@ class DualProximalPoint:
     def _dual_and_prediction(self, ell: float, block_gap: float, w: FloatArray, z: FloatArray) -> tuple[float, float]:
         lam, kappa = self.objective.lam, self.kappa
         g = kappa * z - self.sigma * w
-        moved = kappa * float(np.linalg.norm(z - w))
-        return DualPoint(g, ell).value(lam), block_gap + moved * moved / (2.0 * lam)
+        moved = kappa * float(np.linalg.norm(z - self.objective.allowed(w)))
+        return self.objective.bound(DualPoint(g, ell)), block_gap + moved * moved / (2.0 * lam)
 
     def _report(self, w: FloatArray, mean: FloatArray, dual: float, monitor: Monitor) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over. Once the average has won, w is left out."""

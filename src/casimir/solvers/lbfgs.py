@@ -36,6 +36,7 @@ class LBFGS:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         mu = default_mu(objective, self.smoothing, monitor.tol) if self.mu is None else self.mu
         seen: dict[bytes, Evaluation] = {}
+        mask = objective.nonnegative
 
         def value_and_gradient(w: FloatArray) -> tuple[float, FloatArray]:
             w = np.ascontiguousarray(w)
@@ -64,6 +65,7 @@ class LBFGS:
             w0,
             jac=True,
             method="L-BFGS-B",
+            bounds=None if mask is None else [(0.0 if kept else None, None) for kept in mask],
             callback=after_iteration,
             options={"maxcor": self.memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0},
         )

@@ -120,9 +120,9 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._best, self._best_w = value, w.copy()
+            self._best, self._best_w = value, self._objective.allowed(w).copy()
         if dual is not None:
-            bound = dual.value(self._objective.lam) if isinstance(dual, DualPoint) else dual
+            bound = self._objective.bound(dual) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
         row = TraceRow(
             epoch=self._epoch,
