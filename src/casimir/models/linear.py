@@ -292,5 +292,9 @@ def _pick_blocks(matrix: Any, offsets: IntArray, block: int, examples: Any) -> t
     """The rows of the examples chosen and their offsets, both in blocks of `block` rows."""
     if examples is None:
         return matrix, offsets
-    rows, chosen = ragged_rows(offsets, chosen_examples(examples, len(offsets) - 1))
-    return matrix[(rows[:, None] * block + np.arange(block)).ravel()], chosen
+    chosen = chosen_examples(examples, len(offsets) - 1)
+    if len(chosen) == 1:  # a stochastic step: a slice is a view of a dense matrix, and cheap for a sparse one
+        first, last = offsets[chosen[0]], offsets[chosen[0] + 1]
+        return matrix[first * block : last * block], np.array([0, last - first])
+    rows, picked = ragged_rows(offsets, chosen)
+    return matrix[(rows[:, None] * block + np.arange(block)).ravel()], picked

@@ -1,0 +1,178 @@
+"""Dual blocks of the composed kernel: any linear model and structure, one example at a time, in plain Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir.kernels.base import DualAverage
+from casimir.models.base import nearest_allowed
+from casimir.scores import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from casimir.kernels.composed import ComposedKernel
+
+_TIE = 1e-11  # relative to the largest score, as in the core
+
+
+class _Block:
+    """The outputs of one example that were ever the oracle's answer; the truth is the first.
+
+    columns  int64[c]: the weights that any of them uses, sorted
+    rows     float64[k, c]: a_y = Phi(y) - Phi(y_i) on these columns, so that score(y) = cost + <w, a_y>; kept with room
+    """
+
+    def __init__(self, truth: IntArray) -> None:
+        self.outputs: list[IntArray] = [np.asarray(truth)]
+        self.weight, self.cost = np.ones(1), np.zeros(1)
+        self.gap = 0.0
+        self.columns: IntArray = np.zeros(0, dtype=np.int64)
+        self._rows: FloatArray = np.zeros((1, 0))
+        self._number = {self.outputs[0].tobytes(): 0}
+
+    @property
+    def rows(self) -> FloatArray:
+        return self._rows[: len(self.outputs)]
+
+    def find(self, output: IntArray) -> int | None:
+        return self._number.get(output.tobytes())
+
+    def remember(self, output: IntArray, cost: float, vector: FloatArray) -> int:
+        """The number of a new output; vector is a_y over all weights."""
+        k = len(self.outputs)
+        self._widen(np.flatnonzero(vector))
+        if k == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros((max(4, k), len(self.columns)))])
+        self._rows[k] = vector[self.columns]
+        self._number[output.tobytes()] = k
+        self.outputs.append(output)
+        self.weight, self.cost = np.append(self.weight, 0.0), np.append(self.cost, cost)
+        return k
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """float64[k]: cost + <w, a_y> of every output, that of the truth being 0."""
+        return np.asarray(self.cost + self.rows @ w[self.columns], dtype=np.float64)
+
+    def _widen(self, used: IntArray) -> None:
+        columns = np.union1d(self.columns, used)
+        if len(columns) > len(self.columns):
+            wider = np.zeros((len(self._rows), len(columns)))
+            wider[:, np.searchsorted(columns, self.columns)] = self._rows
+            self.columns, self._rows = columns, wider
+
+
+class ComposedDualBlocks:
+    """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks."""
+
+    def __init__(self, kernel: ComposedKernel) -> None:
+        self._kernel = kernel
+        self._blocks = [_Block(y) for y in kernel.y]
+        self._ell = 0.0
+
+    @property
+    def ell(self) -> float:
+        return self._ell
+
+    @property
+    def cached_outputs(self) -> int:
+        return sum(len(block.outputs) for block in self._blocks)
+
+    def exact_pass(
+        self, order: IntArray, sigma: float, pairwise: bool, steps: int, w: FloatArray, average: DualAverage | None
+    ) -> float:
+        for i in order.tolist():
+            block = self._blocks[i]
+            target = self._oracle(i, w)
+            scores = block.scores(self._allowed(w))
+            block.gap = _gap(block, scores)
+            before = w.copy() if average is not None else w
+            if pairwise:
+                self._pairwise_steps(block, sigma, steps, scores, w)
+            else:
+                self._frank_wolfe(block, target, sigma, scores, w)
+            if average is not None:
+                sums = average.iterates
+                sums.q += sums.mass * (w - before)
+                sums.mass += average.next_weight
+                sums.total = sums.mass
+                average.ell_sum += average.next_weight * self._ell
+                average.next_weight += 1.0
+        return self._mean_gap()
+
+    def cached_pass(self, order: IntArray, sigma: float, steps: int, skip_below: float, w: FloatArray) -> float:
+        bound = skip_below * self._mean_gap()
+        chosen = [i for i in order.tolist() if len(self._blocks[i].outputs) >= 2 and self._blocks[i].gap >= bound]
+        for i in chosen:
+            block = self._blocks[i]
+            scores = block.scores(self._allowed(w))
+            block.gap = _gap(block, scores)
+            self._pairwise_steps(block, sigma, steps, scores, w)
+        return self._mean_gap()
+
+    def _mean_gap(self) -> float:
+        return sum(block.gap for block in self._blocks) / max(len(self._blocks), 1)
+
+    def _allowed(self, w: FloatArray) -> FloatArray:
+        return nearest_allowed(self._kernel.model, w)
+
+    def _oracle(self, i: int, w: FloatArray) -> int:
+        """The number of the output that the max oracle answers for example i."""
+        kernel, block = self._kernel, self._blocks[i]
+        structure = kernel.structure.select([i])
+        best = structure.max(kernel.augmented(w, [i])).outputs[0]
+        known = block.find(best)
+        if known is not None:
+            return known
+        truth = kernel.truth.select([i])
+        parts = structure.mixture(truth, [best[None]], [np.ones(1)])
+        cost = 0.0 if kernel.costs is None else float(parts.dot(kernel.costs.select([i]))[0])
+        return block.remember(best, cost, kernel.model.adjoint(parts - truth, [i]))
+
+    def _pairwise_steps(self, block: _Block, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
+        n = len(self._blocks)
+        for step in range(steps):
+            best, worst, gain = _pairwise_move(scores, block.weight > 0.0)
+            if gain == 0.0:
+                return
+            vector = block.rows[best] - block.rows[worst]
+            curvature = float(vector @ vector) / (sigma * n)
+            held = float(block.weight[worst])
+            moved = gain / curvature if curvature * held > gain else held
+            block.weight[best] += moved
+            block.weight[worst] = 0.0 if moved == held else held - moved
+            self._ell += moved * float(block.cost[best] - block.cost[worst]) / n
+            w[block.columns] -= moved / (sigma * n) * vector
+            if step + 1 < steps:
+                scores = block.scores(self._allowed(w))
+
+    def _frank_wolfe(self, block: _Block, target: int, sigma: float, scores: FloatArray, w: FloatArray) -> None:
+        """alpha <- (1 - gamma) alpha + gamma e_target with the gamma that maximises the dual."""
+        n = len(self._blocks)
+        direction = -block.weight
+        direction[target] += 1.0
+        gap = float(direction @ scores)
+        vector = direction @ block.rows
+        curvature = float(vector @ vector) / (sigma * n)
+        gamma = 0.0 if gap <= 0.0 else gap / curvature if curvature > gap else 1.0
+        self._ell += gamma * float(direction @ block.cost) / n
+        block.weight *= 1.0 - gamma
+        block.weight[target] += gamma
+        w[block.columns] -= gamma / (sigma * n) * vector
+
+
+def _pairwise_move(scores: FloatArray, active: npt.NDArray[np.bool_]) -> tuple[int, int, float]:
+    """The first best output, the first worst active one, and the difference of their scores, 0 when nothing is left.
+
+    A line search that ends inside leaves two scores equal but for rounding, so scores this close count as tied.
+    """
+    tie = _TIE * float(np.abs(scores).max())
+    lowest = np.where(active, scores, np.inf)
+    best, worst = int(np.argmax(scores >= scores.max() - tie)), int(np.argmax(lowest <= lowest.min() + tie))
+    gain = float(scores[best] - scores[worst])
+    return best, worst, gain if gain > tie else 0.0
+
+
+def _gap(block: _Block, scores: FloatArray) -> float:
+    return max(0.0, float(scores.max() - block.weight @ scores))
