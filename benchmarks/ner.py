@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.chain_oracles import exp_row, topk_row
 from benchmarks.context import Context
 from benchmarks.data import Corpora
 from benchmarks.gap import gap_rows
 from benchmarks.memory import memory_row
-from benchmarks.oracles import exp_row, topk_row
 from benchmarks.passes import max_row, sgd_row
 from benchmarks.quality import default_rows, paper_row
 from benchmarks.svrg import svrg_row
-from benchmarks.table import Row, failed, render
+from benchmarks.table import Row, failed, machine, render
 from benchmarks.tagging import tagging_row
 from benchmarks.threads import threads_row
 from benchmarks.useful import useful_rows
-from casimir._native import isa_level
 
 
 @dataclass(frozen=True)
@@ -76,15 +73,6 @@ def _measured(name: str, context: Context) -> list[Row]:
         return [failed(name, measurement.target, error)]
     print(f"{name} took {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return rows if isinstance(rows, list) else [rows]
-
-
-def machine() -> str:
-    """CPU model, number of CPUs, instruction set level in use."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    model = models[0] if models else platform.processor() or platform.machine()
-    return f"{model}, {os.cpu_count()} CPUs, core level {isa_level}, Python {platform.python_version()}"
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

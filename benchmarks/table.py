@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
+
+from casimir._native import isa_level
 
 HEADER = ("what", "CRFsuite (same run)", "casimir", "ratio", "target", "reached?")
 
@@ -38,12 +43,26 @@ def failed(what: str, target: str, error: BaseException) -> Row:
 
 def render(rows: Sequence[Row]) -> str:
     """A Markdown table, columns aligned, and the notes below it."""
-    cells = [HEADER, *(row.cells for row in rows)]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(HEADER))]
+    notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
+    return "\n".join([markdown(HEADER, [row.cells for row in rows]), *(["", *notes] if notes else [])])
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with aligned columns."""
+    cells = [header, *rows]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(header))]
     lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) + " |" for line in cells]
     lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    notes = [f"- {row.what}: {row.note}" for row in rows if row.note]
-    return "\n".join([*lines, *(["", *notes] if notes else [])])
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """CPU model, number of CPUs, instruction set level in use."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.processor() or platform.machine()
+    return f"{model}, {os.cpu_count()} CPUs, core level {isa_level}, Python {platform.python_version()}"
 
 
 def ms(seconds: float) -> str:

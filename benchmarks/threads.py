@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.chain_oracles import problem_of
 from benchmarks.clock import medians, take_turns
-from benchmarks.oracles import problem_of
 from benchmarks.table import Row, ms, times
 from casimir._arrays import aligned_zeros
 
