@@ -128,7 +128,7 @@ def test_any_number_of_labels_is_brute_force(labels: int, shared: bool) -> None:
         (
             UNARY,
             np.zeros((2, 2, 2)),
-            r"pairwise\[0\] has shape \[2, 2\]; unary\[0\] has 3 rows, so it must be \[2, 2, 2\]",
+            r"pairwise\[0\] has shape \[2, 2\]; example 0 has 2 edges, so it must be \[2, 2, 2\]",
         ),
         (UNARY, [np.full((2, 2, 2), np.nan), []], r"pairwise\[0\] has nan"),
     ],

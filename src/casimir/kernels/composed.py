@@ -8,6 +8,7 @@ import numpy as np
 
 from casimir.costs import Cost
 from casimir.kernels.base import Averaged, DualBlocks, Pass, Seen
+from casimir.kernels.composed_dual import ComposedDualBlocks
 from casimir.models.base import ScoreModel, nearest_allowed
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
@@ -82,8 +83,6 @@ class ComposedKernel:
         return average / len(order)
 
     def dual_blocks(self) -> DualBlocks:
-        from casimir.kernels.composed_dual import ComposedDualBlocks
-
         return ComposedDualBlocks(self)
 
     def augmented(self, w: FloatArray, examples: Any) -> Scores:

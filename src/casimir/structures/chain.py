@@ -13,8 +13,6 @@ import numpy as np
 from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import (
-    as_float,
-    check_finite_parts,
     finite_float,
     flat_labels,
     positive_float,
@@ -28,12 +26,11 @@ from casimir.structures.base import (
     Expectation,
     Pulled,
     TopK,
-    check_mixture,
     check_scores,
     node_label_costs,
     pad_topk,
-    weighted_counts,
 )
+from casimir.structures.pairwise import EdgeLists
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,8 @@ class Chain:
             if edges.shape != (labels, labels):
                 raise ValueError(f"pairwise has shape {list(edges.shape)}; {labels} labels need {[labels, labels]}.")
             return Scores(nodes, offsets, edges)
-        edge_offsets = chain_edge_offsets(offsets)
-        return Scores(nodes, offsets, _own_edges(pairwise, np.diff(edge_offsets), labels), edge_offsets)
+        path = chain_edges(offsets)
+        return Scores(nodes, offsets, path.scores(pairwise, labels), path.offsets)
 
     def max(self, s: Scores) -> Best:
         value, labels = core.chain_max(*self._arrays(s), n_threads())
@@ -85,22 +82,7 @@ class Chain:
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""
-        check_mixture(s, outputs, weights)
-        labels, lengths = self.n_labels, np.diff(s.offsets)
-        counts = np.array([len(y) for y in outputs], dtype=np.int64)
-        rows = np.repeat(np.arange(len(s)), counts)  # the example of every output
-        y = flat_labels([row for o in outputs for row in o], lengths[rows], labels)
-        u = np.repeat(np.concatenate([np.zeros(0), *weights]), lengths[rows])
-        example = np.repeat(rows, lengths[rows])
-        starts = np.cumsum(lengths[rows]) - lengths[rows]
-        position = np.arange(len(y)) - np.repeat(starts, lengths[rows])
-        token = s.offsets[example] + position
-        nodes = weighted_counts(token * labels + y, u, s.nodes.shape)
-        right = np.flatnonzero(position)  # every token but the first ends an edge
-        edge_offsets = chain_edge_offsets(s.offsets)
-        pair = ((token - example - 1)[right] * labels + y[right - 1]) * labels + y[right]
-        edges = weighted_counts(pair, u[right], (int(edge_offsets[-1]), labels, labels))
-        return Scores(nodes, s.offsets, edges, edge_offsets)
+        return chain_edges(s.offsets).mixture(s, outputs, weights)
 
     def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
         nodes, offsets, edges = self._arrays(s)
@@ -145,23 +127,11 @@ def _is_matrix(pairwise: Any) -> bool:
     return len(given) > 0 and np.ndim(given[0]) == 1 and len(given[0]) > 0
 
 
-def _own_edges(pairwise: Any, counts: IntArray, labels: int) -> FloatArray:
-    given = sequence_of(pairwise, "pairwise")
-    if len(given) != len(counts):
-        raise ValueError(
-            f"pairwise has {len(given)} entries for {len(counts)} examples; give [{labels}, {labels}] for all, "
-            f"or one [p_i - 1, {labels}, {labels}] per example."
-        )
-    parts = [as_float(a, f"pairwise[{i}]") for i, a in enumerate(given)]
-    for i, (part, count) in enumerate(zip(parts, counts, strict=True)):
-        if part.shape != (count, labels, labels) and not (part.size == count == 0):
-            raise ValueError(
-                f"pairwise[{i}] has shape {list(part.shape)}; unary[{i}] has {count + 1} rows, "
-                f"so it must be {[int(count), labels, labels]}."
-            )
-    flat = np.concatenate([np.zeros((0, labels, labels)), *(part for part in parts if part.size)])
-    check_finite_parts(flat, parts, "pairwise")
-    return flat
+def chain_edges(offsets: IntArray) -> EdgeLists:
+    """The edges (v, v + 1) of chains whose nodes have the given offsets."""
+    edge_offsets = chain_edge_offsets(offsets)
+    first = np.arange(edge_offsets[-1]) - np.repeat(edge_offsets[:-1], np.diff(edge_offsets))
+    return EdgeLists(np.stack([first, first + 1], axis=1), edge_offsets)
 
 
 def _split(flat: Any, offsets: IntArray) -> list[Any]:

@@ -65,12 +65,16 @@ class EdgeLists:
         """float64[M, L, L] from a list of [m_i, L, L]."""
         given = sequence_of(pairwise, "pairwise")
         if len(given) != len(self):
-            raise ValueError(f"pairwise has {len(given)} entries for {len(self)} examples; give one per example.")
+            raise ValueError(
+                f"pairwise has {len(given)} entries for {len(self)} examples; give [{n_labels}, {n_labels}] for all edges, "
+                f"or one [edges, {n_labels}, {n_labels}] per example."
+            )
         parts = [as_float(a, f"pairwise[{i}]") for i, a in enumerate(given)]
         for i, (part, count) in enumerate(zip(parts, np.diff(self.offsets).tolist(), strict=True)):
             if part.shape != (count, n_labels, n_labels) and not (part.size == count == 0):
                 raise ValueError(
-                    f"pairwise[{i}] has shape {list(part.shape)}; it must be {[count, n_labels, n_labels]}."
+                    f"pairwise[{i}] has shape {list(part.shape)}; example {i} has {count} edges, "
+                    f"so it must be {[count, n_labels, n_labels]}."
                 )
         flat = np.concatenate([np.zeros((0, n_labels, n_labels)), *(part for part in parts if part.size)])
         check_finite_parts(flat, parts, "pairwise")
