@@ -66,8 +66,8 @@ class EdgeLists:
         given = sequence_of(pairwise, "pairwise")
         if len(given) != len(self):
             raise ValueError(
-                f"pairwise has {len(given)} entries for {len(self)} examples; give [{n_labels}, {n_labels}] for all edges, "
-                f"or one [edges, {n_labels}, {n_labels}] per example."
+                f"pairwise has {len(given)} entries for {len(self)} examples; give one [L, L] for all edges, "
+                f"or [edges, L, L] per example, with L = {n_labels}."
             )
         parts = [as_float(a, f"pairwise[{i}]") for i, a in enumerate(given)]
         for i, (part, count) in enumerate(zip(parts, np.diff(self.offsets).tolist(), strict=True)):
