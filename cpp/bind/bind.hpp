@@ -29,6 +29,7 @@ nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> sha
 void bind_pack(nb::module_& m);
 void bind_vectors(nb::module_& m);
 void bind_chain(nb::module_& m);
+void bind_graph_cut(nb::module_& m);
 void bind_epochs(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);

@@ -7,6 +7,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_pack(m);
   bind_vectors(m);
   bind_chain(m);
+  bind_graph_cut(m);
   bind_epochs(m);
   bind_dual(m);
   bind_linear_chain(m);

@@ -26,7 +26,7 @@ from casimir.solvers import (
     TraceRow,
     minimize,
 )
-from casimir.structures import Candidates, Chain, Enumerated
+from casimir.structures import Candidates, Chain, Enumerated, GraphCut
 
 if TYPE_CHECKING:
     from casimir.estimators import SequenceTagger
@@ -45,6 +45,7 @@ __all__ = [
     "Constant",
     "Entropy",
     "Enumerated",
+    "GraphCut",
     "Hamming",
     "Hard",
     "Intractable",

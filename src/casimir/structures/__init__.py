@@ -4,5 +4,6 @@ from casimir.structures.base import Best, Expectation, Structure, TopK
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
+from casimir.structures.graph_cut import GraphCut
 
-__all__ = ["Best", "Candidates", "Chain", "Enumerated", "Expectation", "Structure", "TopK"]
+__all__ = ["Best", "Candidates", "Chain", "Enumerated", "Expectation", "GraphCut", "Structure", "TopK"]
