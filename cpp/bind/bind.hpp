@@ -30,6 +30,7 @@ void bind_pack(nb::module_& m);
 void bind_vectors(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_graph_cut(nb::module_& m);
+void bind_tree(nb::module_& m);
 void bind_epochs(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);

@@ -8,6 +8,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_vectors(m);
   bind_chain(m);
   bind_graph_cut(m);
+  bind_tree(m);
   bind_epochs(m);
   bind_dual(m);
   bind_linear_chain(m);

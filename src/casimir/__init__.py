@@ -26,7 +26,7 @@ from casimir.solvers import (
     TraceRow,
     minimize,
 )
-from casimir.structures import Candidates, Chain, Enumerated, GraphCut
+from casimir.structures import Candidates, Chain, Enumerated, GraphCut, Tree
 
 if TYPE_CHECKING:
     from casimir.estimators import SequenceTagger
@@ -64,6 +64,7 @@ __all__ = [
     "StepDecay",
     "Trace",
     "TraceRow",
+    "Tree",
     "load",
     "minimize",
     "pack",

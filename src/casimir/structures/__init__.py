@@ -5,5 +5,6 @@ from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
 from casimir.structures.graph_cut import GraphCut
+from casimir.structures.tree import Tree
 
-__all__ = ["Best", "Candidates", "Chain", "Enumerated", "Expectation", "GraphCut", "Structure", "TopK"]
+__all__ = ["Best", "Candidates", "Chain", "Enumerated", "Expectation", "GraphCut", "Structure", "TopK", "Tree"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,6 +117,18 @@ def pad_topk(values: FloatArray, counts: IntArray, k: int) -> FloatArray:
     padded = np.full((len(counts), k), -np.inf)
     padded[np.arange(k) < counts[:, None]] = values
     return padded
+
+
+def split_flat(flat: Any, offsets: IntArray) -> list[Any]:
+    """Views of the segments offsets[i]:offsets[i + 1]."""
+    return [flat[a:b] for a, b in itertools.pairwise(offsets.tolist())]
+
+
+def split_outputs(labels: IntArray, counts: IntArray, lengths: IntArray) -> list[IntArray]:
+    """List of int64[k_i, p_i] from all labels, example after example."""
+    ends = np.cumsum(counts * lengths).tolist()
+    shapes = zip(counts.tolist(), lengths.tolist(), ends, strict=True)
+    return [labels[end - k * p : end].reshape(k, p) for k, p, end in shapes]
 
 
 def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:

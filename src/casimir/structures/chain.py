@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from casimir._validate import (
     positive_float,
     positive_int,
     ragged_float,
-    sequence_of,
 )
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, offsets_of, segment_sums
 from casimir.structures.base import (
@@ -29,8 +27,10 @@ from casimir.structures.base import (
     check_scores,
     node_label_costs,
     pad_topk,
+    split_flat,
+    split_outputs,
 )
-from casimir.structures.pairwise import EdgeLists
+from casimir.structures.pairwise import EdgeLists, is_matrix
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Chain:
         """unary: list of [p_i, L]; pairwise: [L, L] (from, to) shared by all, or a list of [p_i - 1, L, L]."""
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
-        if _is_matrix(pairwise):
+        if is_matrix(pairwise):
             edges = finite_float(pairwise, "pairwise")
             if edges.shape != (labels, labels):
                 raise ValueError(f"pairwise has shape {list(edges.shape)}; {labels} labels need {[labels, labels]}.")
@@ -59,18 +59,18 @@ class Chain:
 
     def max(self, s: Scores) -> Best:
         value, labels = core.chain_max(*self._arrays(s), n_threads())
-        return Best(value, _split(labels, s.offsets))
+        return Best(value, split_flat(labels, s.offsets))
 
     def topk(self, s: Scores, k: int) -> TopK:
         k = positive_int(k, "k")
         values, counts, labels = core.chain_topk(*self._arrays(s), k, math.inf, n_threads())
-        return TopK(pad_topk(values, counts, k), _split_rows(labels, counts, np.diff(s.offsets)))
+        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, np.diff(s.offsets)))
 
     def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
         """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
         k, mu = positive_int(k, "k"), positive_float(mu, "mu")
         values, counts, labels = core.chain_topk(*self._arrays(s), k, mu, n_threads())
-        return Pulled(_split(values, offsets_of(counts)), _split_rows(labels, counts, np.diff(s.offsets)))
+        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, np.diff(s.offsets)))
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         mu = positive_float(mu, "mu")
@@ -78,7 +78,7 @@ class Chain:
         return Expectation(value, Scores(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
 
     def max_marginals(self, s: Scores) -> list[FloatArray]:
-        return _split(core.chain_max_marginals(*self._arrays(s), n_threads()), s.offsets)
+        return split_flat(core.chain_max_marginals(*self._arrays(s), n_threads()), s.offsets)
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""
@@ -119,28 +119,8 @@ class Chain:
         return s.nodes, s.offsets, s.edges
 
 
-def _is_matrix(pairwise: Any) -> bool:
-    """Whether pairwise is one matrix (an array or nested lists) and not a list with one entry per example."""
-    if isinstance(pairwise, np.ndarray):
-        return pairwise.ndim == 2
-    given = sequence_of(pairwise, "pairwise")
-    return len(given) > 0 and np.ndim(given[0]) == 1 and len(given[0]) > 0
-
-
 def chain_edges(offsets: IntArray) -> EdgeLists:
     """The edges (v, v + 1) of chains whose nodes have the given offsets."""
     edge_offsets = chain_edge_offsets(offsets)
     first = np.arange(edge_offsets[-1]) - np.repeat(edge_offsets[:-1], np.diff(edge_offsets))
     return EdgeLists(np.stack([first, first + 1], axis=1), edge_offsets)
-
-
-def _split(flat: Any, offsets: IntArray) -> list[Any]:
-    bounds = offsets.tolist()
-    return [flat[a:b] for a, b in itertools.pairwise(bounds)]
-
-
-def _split_rows(labels: IntArray, counts: IntArray, lengths: IntArray) -> list[IntArray]:
-    """List of int64[k_i, p_i] from all labels, example after example."""
-    ends = np.cumsum(counts * lengths).tolist()
-    shapes = zip(counts.tolist(), lengths.tolist(), ends, strict=True)
-    return [labels[end - k * p : end].reshape(k, p) for k, p, end in shapes]

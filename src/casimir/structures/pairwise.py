@@ -110,6 +110,14 @@ class EdgeLists:
         return Scores(node_parts, s.offsets, edge_parts, self.offsets)
 
 
+def is_matrix(pairwise: Any) -> bool:
+    """Whether pairwise is one matrix (an array or nested lists) and not a list with one entry per example."""
+    if isinstance(pairwise, np.ndarray):
+        return pairwise.ndim == 2
+    given = sequence_of(pairwise, "pairwise")
+    return len(given) > 0 and np.ndim(given[0]) == 1 and len(given[0]) > 0
+
+
 def _edge_list(edges: Any, i: int) -> IntArray:
     array = np.asarray(edges)
     if array.size == 0:

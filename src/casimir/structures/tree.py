@@ -1,0 +1,155 @@
+"""Labelled trees: a label per node, scores of nodes and of edges to parents; oracles in the native core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir._validate import finite_float, positive_float, positive_int, ragged_float, sequence_of
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
+from casimir.structures.base import (
+    Best,
+    Expectation,
+    Pulled,
+    TopK,
+    node_label_costs,
+    pad_topk,
+    split_flat,
+    split_outputs,
+)
+from casimir.structures.pairwise import EdgeLists, is_matrix
+
+
+class Tree:
+    """score(y) = sum_v unary[v, y_v] + sum_{v not a root} pairwise[v, y_v, y_parent(v)], y in {0..L-1}^p.
+
+    parents   list of int[p_i], one tree per example: the parent of each node, -1 at a root. Nodes may be numbered in
+              any order, and an example may have several roots (a forest)
+    n_labels  L
+
+    max is the max-product algorithm (algo:dp:supp), topk pulls lazily from its tables, expect is the sum-product
+    algorithm in the log domain. None of them is recursive: trees may be deep. Scores that differ by rounding error
+    only, about 1e-14 of the scores' sums, count as ties.
+    """
+
+    n_labels: int
+
+    def __init__(self, parents: Any, n_labels: int) -> None:
+        self.n_labels = positive_int(n_labels, "n_labels")
+        given = [_parent_array(a, i) for i, a in enumerate(sequence_of(parents, "parents"))]
+        flat = np.concatenate([np.zeros(0, dtype=np.int64), *given])
+        offsets = offsets_of([len(a) for a in given])
+        self._order: tuple[IntArray, ...] = core.tree_order(flat, offsets)
+        nodes = np.arange(len(flat)) - np.repeat(offsets[:-1], np.diff(offsets))
+        self._edges = EdgeLists(np.stack([nodes, flat], axis=1), offsets)
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    def parents(self, i: int) -> IntArray:
+        """int64[p_i]: the parents of example i."""
+        i = range(len(self))[i]
+        return self._edges.ends[self._edges.offsets[i] : self._edges.offsets[i + 1], 1].copy()
+
+    def scores(self, unary: Any, pairwise: Any) -> Scores:
+        """unary: list of [p_i, L]; pairwise: list of [p_i, L, L] (label, label of the parent), or [L, L] for all edges.
+
+        The pairwise rows of roots are not read.
+        """
+        labels = self.n_labels
+        nodes, offsets = ragged_float(unary, "unary", (labels,))
+        self._check_sizes(offsets)
+        if is_matrix(pairwise):
+            shared = finite_float(pairwise, "pairwise")
+            if shared.shape != (labels, labels):
+                raise ValueError(f"pairwise has shape {list(shared.shape)}; {labels} labels need {[labels, labels]}.")
+            edges = np.ascontiguousarray(np.broadcast_to(shared, (len(nodes), labels, labels)))
+        else:
+            edges = self._edges.scores(pairwise, labels)
+        return Scores(nodes, offsets, edges, offsets)
+
+    def max(self, s: Scores) -> Best:
+        value, labels = core.tree_max(*self._arrays(s), n_threads())
+        return Best(value, split_flat(labels, s.offsets))
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        values, counts, labels = core.tree_topk(*self._arrays(s), k, math.inf, n_threads())
+        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, np.diff(s.offsets)))
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
+        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
+        values, counts, labels = core.tree_topk(*self._arrays(s), k, mu, n_threads())
+        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, np.diff(s.offsets)))
+
+    def expect(self, s: Scores, mu: float) -> Expectation:
+        """The edge marginals of roots are 0."""
+        mu = positive_float(mu, "mu")
+        value, nodes, edges = core.tree_expect(*self._arrays(s), mu, n_threads())
+        return Expectation(value, Scores(nodes, s.offsets, edges, s.offsets))
+
+    def max_marginals(self, s: Scores) -> list[FloatArray]:
+        return split_flat(core.tree_max_marginals(*self._arrays(s), n_threads()), s.offsets)
+
+    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
+        self._check(s)
+        return self._edges.mixture(s, outputs, weights)
+
+    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
+        self._check(s)
+        return self._edges.score_of(s, outputs)
+
+    def log_n_outputs(self, s: Scores) -> FloatArray:
+        """float64[n]: p_i log L."""
+        return np.diff(s.offsets) * math.log(self.n_labels)
+
+    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
+        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
+        self._check(s)
+        return node_label_costs(s, y, table)
+
+    def select(self, examples: Any) -> Tree:
+        chosen = np.arange(len(self))[examples]
+        rows, _ = ragged_rows(self._edges.offsets, chosen)
+        part = object.__new__(Tree)  # the order of each tree is known
+        part.n_labels = self.n_labels
+        part._order = tuple(a[rows] for a in self._order)
+        part._edges = self._edges.select(chosen)
+        return part
+
+    def _check(self, s: Scores) -> None:
+        if isinstance(s, Scores):  # sizes first: a wrong tree gets the clearest message
+            self._check_sizes(s.offsets)
+        self._edges.check(s, self.n_labels, "Tree")
+
+    def _check_sizes(self, offsets: IntArray) -> None:
+        if len(offsets) - 1 != len(self):
+            raise ValueError(
+                f"Tree was made for {len(self)} examples and got scores of {len(offsets) - 1}. "
+                "For a sub-batch use Tree.select(examples)."
+            )
+        if not np.array_equal(offsets, self._edges.offsets):
+            given, needed = np.diff(offsets), np.diff(self._edges.offsets)
+            i = int(np.flatnonzero(given != needed)[0])
+            raise ValueError(f"Example {i} has scores of {given[i]} nodes; its tree has {needed[i]}.")
+
+    def _arrays(self, s: Scores) -> tuple[Any, ...]:
+        self._check(s)
+        edges = np.zeros((self.n_labels, self.n_labels)) if s.edges is None else s.edges
+        return s.nodes, s.offsets, edges, *self._order
+
+
+def _parent_array(parents: Any, i: int) -> IntArray:
+    array = np.asarray(parents)
+    if array.ndim != 1 or not len(array):
+        hint = " For a single example pass [parents]." if i == 0 and array.ndim == 0 else ""
+        raise ValueError(f"parents[{i}] has shape {list(array.shape)}; it must be [p] with p >= 1.{hint}")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"parents[{i}] has dtype {array.dtype}; nodes are numbered by integers, and -1 is a root.")
+    return array.astype(np.int64)
