@@ -69,7 +69,9 @@ def test_bad_truth_names_the_example() -> None:
         Hamming()([1], [1, 1])
 
 
-@pytest.mark.parametrize(("cost", "method"), [(Hamming(), "label_costs"), (IoU([[[0, 0, 1, 1]]]), "output_costs")])
+@pytest.mark.parametrize(
+    ("cost", "method"), [(Hamming(), "label_costs"), (IoU([[[0, 0, 1, 1]]]), "output_costs"), (IoU(), "box_costs")]
+)
 def test_a_structure_that_cannot_carry_the_cost_is_named(cost: Any, method: str) -> None:
     with pytest.raises(TypeError, match=f"needs SimpleNamespace.{method}, which it does not have"):
         cost.parts(SimpleNamespace(), Candidates().scores([[0.0]]), [np.array([0])])
@@ -102,6 +104,15 @@ def test_iou_cost_of_candidate_boxes() -> None:
     assert cost([0], [2], example=0) == pytest.approx(6 / 7)
     assert cost(1, 0, example=1) == pytest.approx(0.5)
     assert IoU([BOXES])([0], [1]) == 0.5
+
+
+def test_iou_cost_of_boxes_themselves() -> None:
+    assert IoU()(BOXES[0], BOXES[1]) == 0.5
+    assert IoU()([1, 1, 2, 2], (1, 1, 2, 2)) == 0.0
+    with pytest.raises(ValueError, match=r"y_pred has shape \[1\]; .* give their boxes: IoU\(boxes\)"):
+        IoU()(BOXES[0], [1])
+    with pytest.raises(TypeError, match="whole numbers of cells"):
+        IoU()(BOXES[0], [0.5, 0, 1, 1])
 
 
 def test_iou_cost_of_listed_boxes() -> None:

@@ -35,3 +35,4 @@ void bind_epochs(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);
 void bind_linear_candidates(nb::module_& m);
+void bind_box_search(nb::module_& m);

@@ -24,7 +24,8 @@ struct Test {
 };
 
 constexpr Test kTests[] = {{"simplex", test_simplex},           {"lanes", test_lanes},           {"chain", test_chain},
-                           {"linear_chain", test_linear_chain}, {"candidates", test_candidates}, {"dual", test_dual}};
+                           {"linear_chain", test_linear_chain}, {"candidates", test_candidates}, {"dual", test_dual},
+                           {"box_search", test_box_search}};
 
 }  // namespace
 

@@ -90,3 +90,4 @@ void test_chain();
 void test_linear_chain();
 void test_candidates();
 void test_dual();
+void test_box_search();

@@ -26,7 +26,7 @@ from casimir.solvers import (
     TraceRow,
     minimize,
 )
-from casimir.structures import Candidates, Chain, Enumerated, GraphCut, Tree
+from casimir.structures import BoxSearch, BranchAndBound, Candidates, Chain, Enumerated, GraphCut, Tree
 
 if TYPE_CHECKING:
     from casimir.estimators import SequenceTagger
@@ -39,6 +39,8 @@ __all__ = [
     "LBFGS",
     "SGD",
     "SVRG",
+    "BoxSearch",
+    "BranchAndBound",
     "Candidates",
     "Casimir",
     "Chain",

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from casimir._boxes import iou, whole_boxes
 from casimir._validate import finite_float, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Structure
@@ -62,12 +63,15 @@ class Hamming:
 class IoU:
     """l(y, y') = 1 - |box_y & box_y'| / |box_y | box_y'|.
 
-    boxes  list of float64[m_i, 4], one box (top, left, bottom, right) per candidate, both ends inclusive
+    boxes  None when an output is a box (top, left, bottom, right) itself, as for BoxSearch(truth=y); else a list of
+           float64[m_i, 4], one box per candidate. Both ends are inclusive
     """
 
-    boxes: Sequence[FloatArray]
+    boxes: Sequence[FloatArray] | None = None
 
     def __post_init__(self) -> None:
+        if self.boxes is None:
+            return
         checked = [finite_float(b, f"boxes[{i}]") for i, b in enumerate(sequence_of(self.boxes, "boxes"))]
         for i, b in enumerate(checked):
             if b.ndim != 2 or b.shape[1] != 4 or not len(b):
@@ -81,34 +85,38 @@ class IoU:
         object.__setattr__(self, "boxes", tuple(checked))
 
     def parts(self, structure: Structure, s: Scores, y: Sequence[IntArray]) -> Scores:
+        costs: Scores
+        if self.boxes is None:
+            costs = _capability(structure, "box_costs", "IoU()")(s, y)
+            return costs
         output_costs = _capability(structure, "output_costs", "IoU")
         if not len(self.boxes) == len(s) == len(y):
             raise ValueError(
                 f"IoU has the boxes of {len(self.boxes)} examples and got {len(s)} scores and {len(y)} outputs. "
                 "Take the parts of all examples first, then Scores.select a sub-batch."
             )
-        costs: Scores = output_costs(s, [1.0 - iou(b[_index(true, b, i)], b) for i, (b, true) in self._with(y)])
+        listed = enumerate(zip(self.boxes, y, strict=True))
+        costs = output_costs(s, [1.0 - iou(b[_index(true, b, i)], b) for i, (b, true) in listed])
         return costs
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
+        if self.boxes is None:
+            return float(1.0 - iou(_one_box(y_true, "y_true"), _one_box(y_pred, "y_pred")))
         if example is None and len(self.boxes) != 1:
             raise ValueError(f"IoU has the boxes of {len(self.boxes)} examples; say which: cost(y, y', example=i).")
         i = range(len(self.boxes))[example or 0]
         boxes = self.boxes[i]
         return float(1.0 - iou(boxes[_index(y_true, boxes, i)], boxes[_index(y_pred, boxes, i)]))
 
-    def _with(self, y: Sequence[IntArray]) -> enumerate[tuple[FloatArray, IntArray]]:
-        return enumerate(zip(self.boxes, y, strict=True))
 
-
-def iou(a: FloatArray, b: FloatArray) -> FloatArray:
-    """|a & b| / |a | b| of boxes float64[..., 4] (top, left, bottom, right), both ends inclusive; broadcasts."""
-    low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
-    both = np.prod(np.maximum(high - low + 1.0, 0.0), axis=-1)
-    area_a = np.prod(a[..., 2:] - a[..., :2] + 1.0, axis=-1)
-    area_b = np.prod(b[..., 2:] - b[..., :2] + 1.0, axis=-1)
-    ratio: FloatArray = both / (area_a + area_b - both)
-    return ratio
+def _one_box(y: Any, name: str) -> IntArray:
+    if np.shape(y) != (4,):
+        raise ValueError(
+            f"{name} has shape {list(np.shape(y))}; IoU() compares boxes (top, left, bottom, right). "
+            "For indices of candidates give their boxes: IoU(boxes)."
+        )
+    box: IntArray = whole_boxes([y], name)[0]
+    return box
 
 
 def _index(y: Any, boxes: FloatArray, example: int) -> int:

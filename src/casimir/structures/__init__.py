@@ -1,10 +1,24 @@
 """Structures: oracles over part scores."""
 
 from casimir.structures.base import Best, Expectation, Structure, TopK
+from casimir.structures.boxes import BoxSearch
+from casimir.structures.branch_and_bound import BranchAndBound
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
 from casimir.structures.graph_cut import GraphCut
 from casimir.structures.tree import Tree
 
-__all__ = ["Best", "Candidates", "Chain", "Enumerated", "Expectation", "GraphCut", "Structure", "TopK", "Tree"]
+__all__ = [
+    "Best",
+    "BoxSearch",
+    "BranchAndBound",
+    "Candidates",
+    "Chain",
+    "Enumerated",
+    "Expectation",
+    "GraphCut",
+    "Structure",
+    "TopK",
+    "Tree",
+]

@@ -63,6 +63,7 @@ class Structure(Protocol):
     topk_until(s, k, mu)       Pulled: at most k outputs, fewer once proj_simplex(z / mu) gives all others weight 0
     label_costs(s, y, table)   Scores: sum_v table[y_v, y'_v] as part scores; table None counts wrong labels
     output_costs(s, values)    Scores: one given cost per output, as part scores; values: list of float64[|Y_i|]
+    box_costs(s, y)            Scores: 1 - IoU(y, y') of outputs that are boxes, as part scores
     """
 
     def max(self, s: Scores) -> Best:

@@ -144,7 +144,7 @@ class StructureContract:
             np.testing.assert_array_equal(pulled.values[i], r.z[:count])
             np.testing.assert_array_equal(pulled.outputs[i], r.outputs[:count])
             if count < min(k, len(r.z)):  # it stopped, so the rest must have weight 0
-                assert np.sum(r.z[:count] - r.z[count]) >= mu
+                assert np.sum(r.z[:count] - r.z[count]) >= mu * (1.0 - 1e-12)  # sums of fractions round
 
     @_contract
     @given(st.data(), _mus)

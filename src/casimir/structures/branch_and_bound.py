@@ -1,0 +1,136 @@
+"""Any output set that branch and bound can search, from a problem class of some twenty lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from casimir._validate import all_finite, positive_float, positive_int, sequence_of
+from casimir.errors import Intractable
+from casimir.scores import FloatArray, IntArray, Scores, concatenate
+from casimir.structures.base import Best, Expectation, Pulled, TopK, check_mixture, pad_topk
+from casimir.structures.search import SearchResult, best_first, check_on_budget, pulled, report_budget
+
+
+@dataclass(frozen=True, eq=False)
+class BranchAndBound:
+    """score(y) = <parts(y), part scores>, y in a set that is searched best first.
+
+    problem      makes the search problem of one example from its scores: problem(s), s a batch of one example, returns
+                 an object with root, split, bound and leaf (see `casimir.structures.search.Problem`), and
+                 parts(output): the parts that an output uses, an array shaped like s.unary(0), or Scores like s
+    data         what else the problem needs, one entry per example; then it is made by problem(s, data[i])
+    node_budget  nodes that may be split per example
+    on_budget    "warn" or "raise" when that was not enough
+    """
+
+    problem: Callable[..., Any]
+    data: Sequence[Any] | None = None
+    node_budget: int = 1_000_000
+    on_budget: str = "warn"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "node_budget", positive_int(self.node_budget, "node_budget"))
+        check_on_budget(self.on_budget)
+        if self.data is not None:
+            sequence_of(self.data, "data")
+
+    def search(self, s: Scores, k: int = 1) -> list[SearchResult]:
+        """The k best outputs of every example, and how the search went; says nothing when the budget runs out."""
+        return self._search(s, positive_int(k, "k"), math.inf)
+
+    def max(self, s: Scores) -> Best:
+        found = self._reported(s, 1, math.inf)
+        return Best(np.array([r.values[0] for r in found], dtype=np.float64), [r.outputs[0] for r in found])
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        found = self._reported(s, k, math.inf)
+        counts = np.array([len(r.values) for r in found], dtype=np.int64)
+        values = np.concatenate([np.zeros(0), *(r.values for r in found)])
+        return TopK(pad_topk(values, counts, k), [r.outputs for r in found])
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
+        return pulled(self._reported(s, positive_int(k, "k"), positive_float(mu, "mu")))
+
+    def expect(self, s: Scores, mu: float) -> Expectation:
+        raise Intractable(
+            "BranchAndBound has no exp oracle: a search visits few outputs, a sum over outputs needs all. "
+            "Use L2() or Hard(), or Enumerated when the outputs can be listed."
+        )
+
+    def max_marginals(self, s: Scores) -> list[FloatArray]:
+        raise Intractable(
+            "BranchAndBound has no max-marginals: each would need a search of its own. "
+            "Use topk, or Enumerated when the outputs can be listed."
+        )
+
+    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
+        check_mixture(s, outputs, weights)
+        problems = self._problems(s)
+        mixed = [
+            _mix(problem, s.select([i]), y, u)
+            for i, (problem, y, u) in enumerate(zip(problems, outputs, weights, strict=True))
+        ]
+        return concatenate(mixed) if mixed else s * 0.0
+
+    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
+        if len(outputs) != len(s):
+            raise ValueError(f"outputs has {len(outputs)} entries for {len(s)} examples; give one output per example.")
+        return s.dot(self.mixture(s, [np.asarray(y)[None] for y in outputs], [np.ones(1)] * len(s)))
+
+    def select(self, examples: Any) -> BranchAndBound:
+        if self.data is None:
+            return self
+        return replace(self, data=[self.data[i] for i in np.arange(len(self.data))[examples]])
+
+    def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
+        found = self._search(s, k, mu)
+        report_budget(found, self.node_budget, self.on_budget, "BranchAndBound")
+        return found
+
+    def _search(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
+        return [best_first(problem, k, mu, self.node_budget) for problem in self._problems(s)]
+
+    def _problems(self, s: Scores) -> list[Any]:
+        if not isinstance(s, Scores):
+            raise TypeError(f"BranchAndBound got a {type(s).__name__}; it reads Scores.")
+        if not all(all_finite(part) for part in (s.nodes, s.edges, s.whole) if part is not None):
+            raise ValueError("BranchAndBound got scores that are NaN or infinite; they must be finite.")
+        one = [s.select([i]) for i in range(len(s))]
+        if self.data is None:
+            return [self.problem(example) for example in one]
+        if len(self.data) != len(s):
+            raise ValueError(
+                f"BranchAndBound has data for {len(self.data)} examples and got scores of {len(s)}. "
+                "For a sub-batch use BranchAndBound.select(examples)."
+            )
+        return [self.problem(example, datum) for example, datum in zip(one, self.data, strict=True)]
+
+
+def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Scores:
+    """sum_k weights[k] parts(outputs[k]) in the layout of s, one example."""
+    total = _zeros_like(s)
+    for y, u in zip(outputs, weights, strict=True):
+        parts = problem.parts(y)
+        if not isinstance(parts, Scores):
+            array = np.asarray(parts, dtype=np.float64)
+            if array.shape != s.unary(0).shape:
+                raise ValueError(
+                    f"parts({np.asarray(y).tolist()}) has shape {list(array.shape)}; the scores of the example are "
+                    f"{list(s.unary(0).shape)}."
+                )
+            parts = Scores(np.ascontiguousarray(array).reshape(s.nodes.shape), s.offsets, shapes=s.shapes)
+        total = total + parts * float(u)
+    return total
+
+
+def _zeros_like(s: Scores) -> Scores:
+    edges = None if s.edges is None else np.zeros_like(s.edges)
+    whole = None if s.whole is None else np.zeros_like(s.whole)
+    return Scores(np.zeros_like(s.nodes), s.offsets, edges, s.edge_offsets, s.shapes, whole)
