@@ -49,6 +49,21 @@ nb::object max_oracle(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offs
   return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
 }
 
+nb::object topk_oracle(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offsets edge_offsets, std::int64_t k,
+                       double mu, int threads) {
+  if (k < 1) throw std::invalid_argument("k must be at least 1.");
+  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
+  const auto batch = make_batch(nodes, offsets, edges, ends, edge_offsets);
+  casimir::TopKBatch top;
+  {
+    nb::gil_scoped_release release;
+    top = casimir::graph_cut_topk(batch, k, mu, threads);
+  }
+  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
+  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
+                        make_array(std::move(top.labels), {labels}));
+}
+
 nb::object max_marginals(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offsets edge_offsets, int threads) {
   const auto batch = make_batch(nodes, offsets, edges, ends, edge_offsets);
   const auto total = static_cast<std::size_t>(batch.total());
@@ -66,6 +81,10 @@ void bind_graph_cut(nb::module_& m) {
   m.def("graph_cut_max", &max_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("ends").noconvert(), nb::arg("edge_offsets").noconvert(),
         nb::arg("threads"), "(value f64[n], labels i64[N]) of the lowest best outputs.");
+  m.def("graph_cut_topk", &topk_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("ends").noconvert(), nb::arg("edge_offsets").noconvert(), nb::arg("k"),
+        nb::arg("mu"), nb::arg("threads"),
+        "(values f64[sum k_i], counts i64[n], labels i64[sum k_i p_i]); a finite mu stops once l2 smoothing is exact.");
   m.def("graph_cut_max_marginals", &max_marginals, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("ends").noconvert(), nb::arg("edge_offsets").noconvert(),
         nb::arg("threads"), "f64[N, 2]: best score with node v labelled j.");

@@ -1,7 +1,9 @@
 #include "casimir/graph_cut.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "casimir/binary_kbest.hpp"
 #include "casimir/parallel.hpp"
 
 namespace casimir {
@@ -36,6 +38,16 @@ double BinaryGraph::score(const Labels& y) const {
     edges +=
         pair_[4 * e + 2 * y[static_cast<std::size_t>(ends_[2 * e])] + y[static_cast<std::size_t>(ends_[2 * e + 1])]];
   return nodes + edges;
+}
+
+double BinaryGraph::magnitude() const {
+  double total = 0.0;
+  for (std::int32_t v = 0; v < n_nodes_; ++v) total += std::max(std::abs(unary_[2 * v]), std::abs(unary_[2 * v + 1]));
+  for (std::int64_t e = 0; e < n_edges_; ++e) {
+    const double* s = pair_ + 4 * e;
+    total += std::max({std::abs(s[0]), std::abs(s[1]), std::abs(s[2]), std::abs(s[3])});
+  }
+  return total;
 }
 
 void BinaryGraph::best(Labels& y) const {
@@ -79,6 +91,29 @@ void graph_cut_max_marginals(const GraphBatch& batch, int threads, double* out) 
       }
     }
   });
+}
+
+TopKBatch graph_cut_topk(const GraphBatch& batch, std::int64_t k, double mu, int threads) {
+  std::vector<TopKBatch> parts(static_cast<std::size_t>(std::max(threads, 1)));
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+    BinaryGraph graph;
+    BinaryKBest kbest;
+    TopKBatch& part = parts[static_cast<std::size_t>(worker)];
+    for (std::int64_t i = begin; i < end; ++i) {
+      graph.load(batch, i);
+      kbest.run(graph, k, mu);
+      part.counts.push_back(static_cast<std::int64_t>(kbest.values().size()));
+      part.values.insert(part.values.end(), kbest.values().begin(), kbest.values().end());
+      for (const auto& y : kbest.outputs()) part.labels.insert(part.labels.end(), y.begin(), y.end());
+    }
+  });
+  TopKBatch all;
+  for (const TopKBatch& part : parts) {
+    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
+    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
+    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
+  }
+  return all;
 }
 
 }  // namespace casimir

@@ -26,7 +26,7 @@ from casimir.solvers import (
     TraceRow,
     minimize,
 )
-from casimir.structures import BoxSearch, BranchAndBound, Candidates, Chain, Enumerated, GraphCut, Tree
+from casimir.structures import BoxSearch, BranchAndBound, Candidates, Chain, Enumerated, GraphCut, Tree, bmmf
 
 if TYPE_CHECKING:
     from casimir.estimators import SequenceTagger
@@ -67,6 +67,7 @@ __all__ = [
     "Trace",
     "TraceRow",
     "Tree",
+    "bmmf",
     "load",
     "minimize",
     "pack",

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "casimir/chain_batch.hpp"
 #include "casimir/maxflow.hpp"
 
 namespace casimir {
@@ -39,6 +40,8 @@ class BinaryGraph {
 
   std::int32_t size() const { return n_nodes_; }
   double score(const Labels& y) const;
+  /// The sum over nodes and edges of their largest absolute score: the unit of rounding errors.
+  double magnitude() const;
   /// The lowest maximiser of the score under the labels forced so far: label 1 only where every maximiser has it. It is
   /// also the first in lexicographic order. Valid after `load` and after a `force` that was not cut short.
   void best(Labels& y) const;
@@ -60,5 +63,6 @@ class BinaryGraph {
 void graph_cut_max(const GraphBatch&, int threads, double* values, std::int64_t* labels);
 /// out: [N][2], the best score with node v labelled j.
 void graph_cut_max_marginals(const GraphBatch&, int threads, double* out);
+TopKBatch graph_cut_topk(const GraphBatch&, std::int64_t k, double mu, int threads);
 
 }  // namespace casimir

@@ -1,6 +1,7 @@
 """Structures: oracles over part scores."""
 
 from casimir.structures.base import Best, Expectation, Structure, TopK
+from casimir.structures.bmmf import BestFirst, bmmf
 from casimir.structures.boxes import BoxSearch
 from casimir.structures.branch_and_bound import BranchAndBound
 from casimir.structures.candidates import Candidates
@@ -11,6 +12,7 @@ from casimir.structures.tree import Tree
 
 __all__ = [
     "Best",
+    "BestFirst",
     "BoxSearch",
     "BranchAndBound",
     "Candidates",
@@ -21,4 +23,5 @@ __all__ = [
     "Structure",
     "TopK",
     "Tree",
+    "bmmf",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -11,11 +10,11 @@ import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
-from casimir._validate import finite_float, ragged_float, sequence_of
+from casimir._validate import finite_float, positive_float, positive_int, ragged_float
 from casimir.errors import Intractable
-from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.base import Best, node_label_costs
-from casimir.structures.pairwise import EdgeLists
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of
+from casimir.structures.base import Best, Pulled, TopK, node_label_costs, pad_topk, split_flat, split_outputs
+from casimir.structures.pairwise import EdgeLists, is_matrix
 
 _ROUNDING = 1e-9  # of the largest score of a pair: what a pair may lack and still count as submodular
 
@@ -25,7 +24,8 @@ class GraphCut:
 
     -score has to be submodular: s[0, 0] + s[1, 1] >= s[0, 1] + s[1, 0] for the scores s = pairwise[e] of every edge e.
     Then max is one minimum cut (Kolmogorov & Zabih 2004), and max_marginals reuse its flow for every node (Kohli & Torr
-    2007). Of several maximisers the lowest is taken: label 1 only where all of them have it.
+    2007); topk is Best Max-Marginal First on them (Yanover & Weiss 2004). Of several maximisers the lowest is taken:
+    label 1 only where all of them have it.
 
     edges  list of int[m_i, 2]: the pairs (u, v) of nodes of example i, counted from 0; nodes may have no edge at all
 
@@ -53,7 +53,7 @@ class GraphCut:
         """unary: list of [p_i, 2]; pairwise: list of [m_i, 2, 2] = score(y_u, y_v), or one [2, 2] for all edges."""
         nodes, offsets = ragged_float(unary, "unary", (2,))
         self._edges.check(Scores(nodes, offsets), 2, "GraphCut")
-        if _is_matrix(pairwise):
+        if is_matrix(pairwise):
             shared = finite_float(pairwise, "pairwise")
             if shared.shape != (2, 2):
                 raise ValueError(f"pairwise has shape {list(shared.shape)}; two labels need [2, 2].")
@@ -66,10 +66,18 @@ class GraphCut:
 
     def max(self, s: Scores) -> Best:
         value, labels = core.graph_cut_max(*self._arrays(s), n_threads())
-        return Best(value, _split(labels, s.offsets))
+        return Best(value, split_flat(labels, s.offsets))
 
-    def topk(self, s: Scores, k: int) -> NoReturn:
-        raise Intractable("GraphCut has no topk yet. Use Hard() smoothing.")
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        values, counts, labels = core.graph_cut_topk(*self._arrays(s), k, math.inf, n_threads())
+        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, np.diff(s.offsets)))
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
+        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
+        values, counts, labels = core.graph_cut_topk(*self._arrays(s), k, mu, n_threads())
+        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, np.diff(s.offsets)))
 
     def expect(self, s: Scores, mu: float) -> NoReturn:
         raise Intractable(
@@ -79,7 +87,7 @@ class GraphCut:
 
     def max_marginals(self, s: Scores) -> list[FloatArray]:
         """List of float64[p_i, 2]: max of score(y) over the outputs with y_v = j."""
-        return _split(core.graph_cut_max_marginals(*self._arrays(s), n_threads()), s.offsets)
+        return split_flat(core.graph_cut_max_marginals(*self._arrays(s), n_threads()), s.offsets)
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         self._edges.check(s, 2, "GraphCut")
@@ -127,15 +135,3 @@ class GraphCut:
                 f"score(0, 1) + score(1, 0) exceeds score(0, 0) + score(1, 1) by {lack[e]:g}. Minimum cuts need "
                 "pairs that prefer equal labels, e.g. -w [y_u != y_v] with w >= 0; else use JunctionTree."
             )
-
-
-def _is_matrix(pairwise: Any) -> bool:
-    """Whether pairwise is one matrix (an array or nested lists) and not a list with one entry per example."""
-    if isinstance(pairwise, np.ndarray):
-        return pairwise.ndim == 2
-    given = sequence_of(pairwise, "pairwise")
-    return len(given) > 0 and np.ndim(given[0]) == 1 and len(given[0]) > 0
-
-
-def _split(flat: Any, offsets: IntArray) -> list[Any]:
-    return [flat[a:b] for a, b in itertools.pairwise(offsets.tolist())]

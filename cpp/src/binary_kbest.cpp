@@ -1,0 +1,134 @@
+#include "casimir/binary_kbest.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace casimir {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 4.0 * std::numeric_limits<double>::epsilon(), kTolerance = 1e-12;
+
+}  // namespace
+
+void BinaryKBest::run(BinaryGraph& graph, std::int64_t k, double mu) {
+  graph_ = &graph;
+  rounding_ = kRounding * graph.magnitude();
+  tolerance_ = kTolerance * graph.magnitude();
+  subsets_.clear();
+  Subset all{};
+  graph.best(all.best);
+  all.value = graph.score(all.best);
+  all.loss.assign(static_cast<std::size_t>(graph.size()), 0.0);
+  values_.assign(1, all.value);
+  outputs_.assign(1, all.best);
+  subsets_.push_back(std::move(all));
+
+  double sum = values_[0];
+  while (static_cast<std::int64_t>(values_.size()) < k) {
+    const auto count = static_cast<double>(values_.size());
+    floor_ = (sum - mu) / count - tolerance_;
+    for (Subset& subset : subsets_)
+      if (!subset.looked) find_next(subset);
+    Subset* chosen = best_subset();
+    if (!chosen || sum - count * chosen->next_value >= mu) return;
+    values_.push_back(chosen->next_value);
+    outputs_.push_back(chosen->next);
+    sum += chosen->next_value;
+    if (static_cast<std::int64_t>(values_.size()) < k) split(static_cast<std::size_t>(chosen - subsets_.data()));
+  }
+}
+
+/// The best output of the subset beside `best`, if it reaches the floor.
+void BinaryKBest::find_next(Subset& subset) {
+  subset.looked = true;
+  subset.has_next = false;
+  graph_->mark();
+  for (const Forced& forced : subset.forced) graph_->force(forced.v, forced.label);
+  const double least = find_least_loss(subset);
+  if (least < kInf) take_first_of_least(subset, least);
+  graph_->rollback();
+}
+
+/// The least loss of a node, infinite if it leads below the floor. Nodes are looked at by what is known of their loss,
+/// and left once it is clear that it is not the least.
+double BinaryKBest::find_least_loss(Subset& subset) {
+  std::vector<double>& loss = subset.loss;
+  const auto later = [&](std::int32_t a, std::int32_t b) {
+    const double x = loss[static_cast<std::size_t>(a)], y = loss[static_cast<std::size_t>(b)];
+    return x > y || (x == y && a > b);
+  };
+  order_.clear();
+  for (std::int32_t v = 0; v < graph_->size(); ++v)
+    if (loss[static_cast<std::size_t>(v)] < kInf) order_.push_back(v);
+  std::make_heap(order_.begin(), order_.end(), later);
+  double least = subset.value - floor_;
+  bool found = false;
+  for (; !order_.empty(); order_.pop_back()) {
+    std::pop_heap(order_.begin(), order_.end(), later);
+    const auto v = static_cast<std::size_t>(order_.back());
+    if (loss[v] > least + tolerance_) break;
+    graph_->mark();
+    loss[v] = std::max(loss[v], graph_->force(order_.back(), 1 - subset.best[v], least + tolerance_));
+    graph_->rollback();
+    if (loss[v] <= least) least = loss[v], found = true;
+  }
+  return found ? least : kInf;
+}
+
+void BinaryKBest::take_first_of_least(Subset& subset, double least) {
+  for (std::int32_t v = 0; v < graph_->size(); ++v) {
+    if (subset.loss[static_cast<std::size_t>(v)] > least + tolerance_) continue;
+    graph_->mark();
+    graph_->force(v, 1 - subset.best[static_cast<std::size_t>(v)]);
+    graph_->best(candidate_);
+    graph_->rollback();
+    const double value = graph_->score(candidate_);
+    if (subset.has_next && !before(value, candidate_, subset.next_value, subset.next)) continue;
+    subset.has_next = true;
+    subset.next_value = value;
+    subset.next = candidate_;
+  }
+}
+
+/// Higher scores first; ties by the labels.
+bool BinaryKBest::before(double value, const Labels& y, double other_value, const Labels& other) const {
+  if (std::abs(value - other_value) > rounding_) return value > other_value;
+  return y < other;
+}
+
+BinaryKBest::Subset* BinaryKBest::best_subset() {
+  double top = -kInf;
+  for (const Subset& subset : subsets_)
+    if (subset.has_next) top = std::max(top, subset.next_value);
+  Subset* chosen = nullptr;
+  for (Subset& subset : subsets_)
+    if (subset.has_next && subset.next_value >= top - rounding_ && (!chosen || subset.next < chosen->next))
+      chosen = &subset;
+  return chosen;
+}
+
+/// Parts `best` and `next` at the first node where they differ.
+void BinaryKBest::split(std::size_t index) {
+  Subset& old = subsets_[index];
+  const auto v = static_cast<std::size_t>(std::mismatch(old.best.begin(), old.best.end(), old.next.begin()).first -
+                                          old.best.begin());
+  Subset half{};
+  half.forced = old.forced;
+  half.forced.push_back({static_cast<std::int32_t>(v), old.next[v]});
+  half.best = std::move(old.next);
+  half.value = old.next_value;
+  half.loss.resize(old.loss.size());
+  // Under the same flip the maximum of a part is at most that of the whole.
+  for (std::size_t u = 0; u < half.loss.size(); ++u)
+    half.loss[u] = half.best[u] == old.best[u] ? std::max(0.0, old.loss[u] - (old.value - half.value)) : 0.0;
+  for (const Forced& forced : half.forced) half.loss[static_cast<std::size_t>(forced.v)] = kInf;
+
+  old.forced.push_back({static_cast<std::int32_t>(v), old.best[v]});
+  old.loss[v] = kInf;
+  old.looked = old.has_next = false;
+  subsets_.push_back(std::move(half));
+}
+
+}  // namespace casimir
