@@ -3,10 +3,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -36,3 +38,4 @@ void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);
 void bind_linear_candidates(nb::module_& m);
 void bind_box_search(nb::module_& m);
+void bind_junction(nb::module_& m);

@@ -14,4 +14,5 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_linear_chain(m);
   bind_linear_candidates(m);
   bind_box_search(m);
+  bind_junction(m);
 }

@@ -8,6 +8,7 @@ from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
 from casimir.structures.graph_cut import GraphCut
+from casimir.structures.junction import JunctionTree
 from casimir.structures.tree import Tree
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Enumerated",
     "Expectation",
     "GraphCut",
+    "JunctionTree",
     "Structure",
     "TopK",
     "Tree",
