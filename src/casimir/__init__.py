@@ -35,4 +35,61 @@ from casimir.structures import (
     GraphCut,
     JunctionTree,
     Tree,
+    bmmf,
 )
+
+if TYPE_CHECKING:
+    from casimir.estimators import SequenceTagger
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BCFW",
+    "L2",
+    "LBFGS",
+    "SGD",
+    "SVRG",
+    "BoxSearch",
+    "BranchAndBound",
+    "Candidates",
+    "Casimir",
+    "Chain",
+    "Constant",
+    "Entropy",
+    "Enumerated",
+    "GraphCut",
+    "Hamming",
+    "Hard",
+    "Intractable",
+    "Inverse",
+    "InverseRoot",
+    "IoU",
+    "JunctionTree",
+    "LinearCandidateModel",
+    "LinearChainModel",
+    "LinearPartsModel",
+    "Objective",
+    "PackedSequences",
+    "Pegasos",
+    "Result",
+    "Scores",
+    "SequenceTagger",
+    "StepDecay",
+    "Trace",
+    "TraceRow",
+    "Tree",
+    "bmmf",
+    "load",
+    "minimize",
+    "pack",
+    "project_simplex",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimator is imported when it is first asked for: scikit-learn takes a second to load."""
+    if name == "SequenceTagger":
+        from casimir.estimators import SequenceTagger
+
+        return SequenceTagger
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
