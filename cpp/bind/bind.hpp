@@ -39,3 +39,4 @@ void bind_linear_chain(nb::module_& m);
 void bind_linear_candidates(nb::module_& m);
 void bind_box_search(nb::module_& m);
 void bind_junction(nb::module_& m);
+void bind_matching(nb::module_& m);

@@ -15,4 +15,5 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_linear_candidates(m);
   bind_box_search(m);
   bind_junction(m);
+  bind_matching(m);
 }

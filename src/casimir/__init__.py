@@ -34,6 +34,7 @@ from casimir.structures import (
     Enumerated,
     GraphCut,
     JunctionTree,
+    Matching,
     Tree,
     bmmf,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "LinearCandidateModel",
     "LinearChainModel",
     "LinearPartsModel",
+    "Matching",
     "Objective",
     "PackedSequences",
     "Pegasos",

@@ -9,6 +9,7 @@ from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
 from casimir.structures.graph_cut import GraphCut
 from casimir.structures.junction import JunctionTree
+from casimir.structures.matching import Matching
 from casimir.structures.tree import Tree
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Expectation",
     "GraphCut",
     "JunctionTree",
+    "Matching",
     "Structure",
     "TopK",
     "Tree",
