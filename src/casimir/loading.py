@@ -12,6 +12,7 @@ from casimir.persistence import load_folder
 _READERS = {
     "sequence-tagger": ("casimir.estimators.state", "decode_tagger"),
     "ner": ("casimir.tasks.ner.model", "decode_model"),
+    "boxes": ("casimir.tasks.boxes.model", "decode_model"),
 }
 
 

@@ -26,7 +26,10 @@ casimir predict out/ eng.testa --keep-gold --output scored.txt"""
 
 # class of the model -> module with evaluate_model(model, file, EvaluateOptions) -> Report
 # and predict_model(model, file, PredictOptions) -> None
-_TASKS = {"NERModel": "casimir.cli.ner"}
+_TASKS = {
+    "NERModel": "casimir.cli.ner",
+    "BoxesModel": "casimir.cli.boxes",
+}
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="What to read: the format of the training data.", show_default=False)

@@ -1,0 +1,112 @@
+"""Images with one box each, from a table of file names and boxes."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir.scores import IntArray
+
+_SIDES = ("top", "left", "bottom", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """name    the file's, as it stands in the table
+    pixels  uint8[H, W, 3]: red, green, blue
+    box     int64[4]: top, left, bottom, right of the object in pixels, both ends inclusive; None when it is not known
+    """
+
+    name: str
+    pixels: npt.NDArray[np.uint8]
+    box: IntArray | None = None
+
+
+def images_of(objects: Iterable[Any]) -> list[Image]:
+    """Images from objects with pixels and a box, such as `casimir.datasets.objects.make_objects` gives."""
+    return [Image(f"image {i}", o.pixels, o.box) for i, o in enumerate(objects)]
+
+
+def read_images(path: str | os.PathLike[str], *, labelled: bool = True, encoding: str = "utf-8") -> list[Image]:
+    """The images that a CSV table names, with their boxes.
+
+    The first line is image,top,left,bottom,right (other columns are ignored; without boxes image is enough); file names
+    are relative to the table. Reading image files needs OpenCV: pip install "casimir[vision]".
+    """
+    table = Path(path)
+    with open(table, encoding=encoding, newline="") as stream:
+        reader = csv.DictReader(stream)
+        names = reader.fieldnames or []
+        missing = [name for name in ("image", *(_SIDES if labelled else ())) if name not in names]
+        if missing:
+            raise ValueError(
+                f"{table}, line 1: there is no column {missing[0]!r}; a table of images starts with the line "
+                f"{','.join(('image', *_SIDES))} (pixels, both ends inclusive)."
+            )
+        rows = [(reader.line_num, row) for row in reader]
+    if not rows:
+        raise ValueError(f"{table} names no image; give one line per image below the first.")
+    has_boxes = all(side in names for side in _SIDES)
+    return [_read_row(table, line, row, labelled, has_boxes) for line, row in rows]
+
+
+def boxes_of(images: Sequence[Image]) -> IntArray:
+    """int64[n, 4]; all images must have a box."""
+    unlabelled = [image.name for image in images if image.box is None]
+    if unlabelled:
+        raise ValueError(f"{unlabelled[0]!r} has no box; training and evaluation need the box of every image.")
+    return np.array([image.box for image in images], dtype=np.int64).reshape(-1, 4)
+
+
+def format_boxes(images: Sequence[Image], boxes: IntArray) -> str:
+    """A table as `read_images` reads it."""
+    lines = [",".join(("image", *_SIDES))]
+    lines += [
+        ",".join((_quoted(image.name), *map(str, box))) for image, box in zip(images, boxes.tolist(), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name
+
+
+def _read_row(table: Path, line: int, row: dict[str, str], labelled: bool, has_boxes: bool) -> Image:
+    where = f"{table}, line {line}"
+    if not row["image"]:
+        raise ValueError(f"{where}: the image has no name.")
+    pixels = _read_pixels(table.parent / row["image"], where)
+    if not has_boxes or (not labelled and not all(row.get(side) for side in _SIDES)):
+        return Image(row["image"], pixels)
+    try:
+        box = np.array([int(row[side]) for side in _SIDES], dtype=np.int64)
+    except (TypeError, ValueError):
+        given = [row[side] for side in _SIDES]
+        raise ValueError(f"{where}: the box is {given}; it must be four whole numbers of pixels.") from None
+    height, width = pixels.shape[:2]
+    if not (0 <= box[0] <= box[2] < height and 0 <= box[1] <= box[3] < width):
+        raise ValueError(
+            f"{where}: the box {box.tolist()} (top, left, bottom, right, both ends inclusive) does not lie in the "
+            f"image, which has {height} rows and {width} columns."
+        )
+    return Image(row["image"], pixels, box)
+
+
+def _read_pixels(file: Path, where: str) -> npt.NDArray[np.uint8]:
+    try:
+        import cv2
+    except ImportError:
+        raise ImportError('Reading image files needs OpenCV; install it with pip install "casimir[vision]".') from None
+    if not file.is_file():
+        raise FileNotFoundError(f"{where}: there is no file '{file}'. Names are relative to the table's folder.")
+    pixels = cv2.imdecode(np.frombuffer(file.read_bytes(), dtype=np.uint8), cv2.IMREAD_COLOR)
+    if pixels is None:
+        raise ValueError(f"{where}: '{file}' is not an image that OpenCV can read. Use PNG or JPEG.")
+    return np.ascontiguousarray(pixels[:, :, ::-1])
