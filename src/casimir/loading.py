@@ -13,6 +13,7 @@ _READERS = {
     "sequence-tagger": ("casimir.estimators.state", "decode_tagger"),
     "ner": ("casimir.tasks.ner.model", "decode_model"),
     "boxes": ("casimir.tasks.boxes.model", "decode_model"),
+    "segment": ("casimir.tasks.segment.model", "decode_model"),
 }
 
 

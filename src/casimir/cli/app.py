@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import apply, boxes, demo, ner
+from casimir.cli import apply, boxes, demo, ner, segment
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -20,6 +20,7 @@ app.command("demo")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
 train.command("boxes", epilog=boxes.TRAIN_EXAMPLES)(boxes.train)
+train.command("segment", epilog=segment.TRAIN_EXAMPLES)(segment.train)
 app.add_typer(train, name="train")
 app.command("evaluate", epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
 app.command("predict", epilog=apply.PREDICT_EXAMPLES)(apply.predict)

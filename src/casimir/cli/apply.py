@@ -17,18 +17,23 @@ EVALUATE_EXAMPLES = """Examples:
 
 casimir evaluate out/ eng.testa
 
-casimir evaluate out/ eng.testa --json"""
+casimir evaluate out/ eng.testa --json
+
+casimir evaluate out/ horses/"""
 PREDICT_EXAMPLES = """Examples:
 
 casimir predict out/ file.txt > tagged.txt
 
-casimir predict out/ eng.testa --keep-gold --output scored.txt"""
+casimir predict out/ eng.testa --keep-gold --output scored.txt
+
+casimir predict out/ horses/images/ --output masks/"""
 
 # class of the model -> module with evaluate_model(model, file, EvaluateOptions) -> Report
 # and predict_model(model, file, PredictOptions) -> None
 _TASKS = {
     "NERModel": "casimir.cli.ner",
     "BoxesModel": "casimir.cli.boxes",
+    "SegmentModel": "casimir.cli.segment",
 }
 
 File = Annotated[
@@ -89,6 +94,8 @@ def predict(
 
     Named entities: the file with predicted labels as its last column, in its own scheme. It has the columns of the
     training file, with or without labels; labels that it has are replaced.
+
+    Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
     """
     with clear_ends():
         loaded = load(model)

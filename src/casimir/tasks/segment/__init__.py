@@ -1,0 +1,15 @@
+"""Foreground and background of pictures: superpixels, learned features and a graph cut over them."""
+
+from casimir.tasks.segment.metrics import SegmentScores, segment_scores
+from casimir.tasks.segment.pictures import Picture, image_files, read_folder, read_image, read_mask, write_image
+
+__all__ = [
+    "Picture",
+    "SegmentScores",
+    "image_files",
+    "read_folder",
+    "read_image",
+    "read_mask",
+    "segment_scores",
+    "write_image",
+]

@@ -1,0 +1,76 @@
+"""Looks: a superpixel's descriptor -> its score, learned by regression so that training pictures count as new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir.tasks.segment.fourier import FourierMap, Groups
+from casimir.tasks.segment.ridge import FoldedRidge
+from casimir.tasks.segment.superpixels import Float32
+
+
+@dataclass(frozen=True)
+class LookSettings:
+    """importance   of the groups of a descriptor
+    n_features   random Fourier features
+    gamma        of the kernel exp(-gamma |z - z'|^2)
+    lam          regularisation
+    """
+
+    importance: Mapping[str, float]
+    n_features: int
+    gamma: float
+    lam: float
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """score = [fourier(descriptor), 1] v, about -1 on the background and 1 on the foreground.
+
+    weights  v float32[D + 1]
+    """
+
+    settings: LookSettings
+    fourier: FourierMap
+    weights: Float32
+
+    def score(self, groups: Groups) -> Float32:
+        """float32[p]."""
+        return np.asarray(_rows(self.settings, self.fourier, groups) @ self.weights, dtype=np.float32)
+
+
+def learn_look(
+    settings: LookSettings,
+    descriptors: Sequence[Groups],
+    targets: Sequence[npt.NDArray[np.float32]],
+    sizes: Sequence[Float32],
+    folds: Sequence[int],
+    rng: np.random.Generator,
+) -> tuple[Look, list[Float32]]:
+    """The look learned from all pictures, and the score of every picture by what the other folds teach.
+
+    targets  list of float32[p_i] from -1 (background) to 1 (foreground)
+    sizes    list of float32[p_i]: pixels of every superpixel, the weights of the regression
+    """
+    fourier = FourierMap.fit(descriptors, settings.importance, settings.n_features, settings.gamma, rng)
+    n_folds = max(folds) + 1
+    ridge = FoldedRidge(settings.n_features + 1, n_folds, settings.lam)
+    for rows, fold, target, size in zip(_all_rows(settings, fourier, descriptors), folds, targets, sizes, strict=True):
+        ridge.add(fold, rows, target, size)
+    by_fold = [ridge.solve(without=fold) for fold in range(n_folds)]
+    unseen = (Look(settings, fourier, by_fold[fold]) for fold in folds)
+    scores = [look.score(groups) for look, groups in zip(unseen, descriptors, strict=True)]
+    return Look(settings, fourier, ridge.solve()), scores
+
+
+def _all_rows(settings: LookSettings, fourier: FourierMap, descriptors: Sequence[Groups]) -> Iterator[Float32]:
+    return (_rows(settings, fourier, groups) for groups in descriptors)
+
+
+def _rows(settings: LookSettings, fourier: FourierMap, groups: Groups) -> Float32:
+    features = fourier.of(fourier.scaled(groups, settings.importance))
+    return np.concatenate([features, np.ones((len(features), 1), dtype=np.float32)], axis=1)

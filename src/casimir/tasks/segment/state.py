@@ -1,0 +1,62 @@
+"""Learned features as arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from casimir.tasks.segment.features import AGAIN, FIRST, Features
+from casimir.tasks.segment.fourier import FourierMap
+from casimir.tasks.segment.looks import Look
+from casimir.tasks.segment.shapes import SIZE, Shapes
+
+FEATURE_SET = "looks-1"  # changes whenever a saved model would read other descriptors
+
+_PARTS = ("mean", "spread", "frequencies", "phases")
+
+
+def encode_features(features: Features) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {"shapes.masks": features.shapes.masks, "shapes.fold": features.shapes.fold}
+    for k, look in enumerate(features.looks):
+        arrays |= _encode_map(f"look{k}", look.fourier) | {f"look{k}.weights": look.weights}
+    return arrays | _encode_map("last", features.last)
+
+
+def decode_features(arrays: Mapping[str, np.ndarray]) -> Features:
+    """The features of `encode_features`; a ValueError when an array is missing or has another shape."""
+    looks: list[Look] = []
+    while f"look{len(looks)}.weights" in arrays or not looks:
+        name = f"look{len(looks)}"
+        fourier = _decode_map(name, arrays)
+        weights = _array(arrays, f"{name}.weights", (fourier.n_features + 1,))
+        looks.append(Look(AGAIN if looks else FIRST, fourier, weights))
+    last = _decode_map("last", arrays)
+    if any(len(look.fourier.mean) != len(last.mean) for look in looks[1:]):
+        raise ValueError("the model file is damaged: its looks read descriptors of different lengths.")
+    masks = _array(arrays, "shapes.masks", (None, SIZE[0] * SIZE[1]))
+    fold = arrays.get("shapes.fold", np.zeros(len(masks), dtype=np.int64))
+    return Features(tuple(looks), last, Shapes(masks, fold))
+
+
+def _encode_map(name: str, fourier: FourierMap) -> dict[str, np.ndarray]:
+    return {f"{name}.{part}": getattr(fourier, part) for part in _PARTS}
+
+
+def _decode_map(name: str, arrays: Mapping[str, np.ndarray]) -> FourierMap:
+    frequencies = _array(arrays, f"{name}.frequencies", (None, None))
+    k, n_features = frequencies.shape
+    shapes = {"mean": (k,), "spread": (k,), "phases": (n_features,)}
+    parts = {part: _array(arrays, f"{name}.{part}", shape) for part, shape in shapes.items()}
+    return FourierMap(frequencies=frequencies, **parts)
+
+
+def _array(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+    array = arrays.get(name)
+    if array is None or array.dtype != np.float32 or array.ndim != len(shape) or 0 in array.shape:
+        raise ValueError(f"the model file is damaged: it has no proper array {name!r}.")
+    if any(need is not None and need != found for need, found in zip(shape, array.shape, strict=True)):
+        raise ValueError(f"the model file is damaged: its array {name!r} has the shape {list(array.shape)}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"the model file is damaged: its array {name!r} has entries that are not finite.")
+    return array
