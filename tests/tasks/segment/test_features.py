@@ -117,11 +117,7 @@ def test_ridge_without_a_fold_is_ridge_on_the_others(rng: np.random.Generator) -
     ridge = FoldedRidge(5, 3, 0.1)
     for fold in range(3):
         ridge.add(fold, x[fold], target[fold], weight[fold])
-    a, t, r = (
-        np.concatenate(x[[0, 2]]).astype(np.float64),
-        np.concatenate(target[[0, 2]]),
-        np.concatenate(weight[[0, 2]]),
-    )
+    a, t, r = (np.concatenate(part[[0, 2]]).astype(np.float64) for part in (x, target, weight))
     expected = np.linalg.solve(a.T @ (r[:, None] * a) + 0.1 * r.sum() * np.eye(5), a.T @ (r * t))
     np.testing.assert_allclose(ridge.solve(without=1), expected, rtol=1e-4, atol=1e-5)
 
