@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace casimir {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kSlack = 1e-12;  // for bounds that do not round as scores do
 
 struct Interval {
   std::int32_t low, high;
@@ -54,34 +56,102 @@ Box intersection(const Box& a, const Box& b) {
   return {std::max(a[0], b[0]), std::max(a[1], b[1]), std::min(a[2], b[2]), std::min(a[3], b[3])};
 }
 
+/// What a set says about one axis of its boxes and of the true box: sizes, and lengths in common with the truth.
+class Axis {
+ public:
+  Axis(Interval first, Interval last, Interval truth) : first_(first), last_(last), truth_(truth) {
+    most = common(first.low, last.high);
+    if (first.high <= last.low)
+      least = common(first.high, last.low);
+    else  // the shortest boxes have length 1 and lie anywhere from last.low to first.high
+      least = truth.low <= last.low && first.high <= truth.high ? 1 : 0;
+  }
+
+  std::int64_t most, least;  // in common with the truth
+
+  /// max of length / length in common, when that is never 0. Along each side it falls towards the truth and rises
+  /// again after it, so the ends of the intervals decide.
+  double largest_ratio() const {
+    double largest = std::max({ratio(first_.low, last_.low), ratio(first_.low, last_.high), 1.0});
+    if (first_.high <= last_.high) largest = std::max(largest, ratio(first_.high, last_.high));
+    if (first_.high <= last_.low) largest = std::max(largest, ratio(first_.high, last_.low));
+    return largest;
+  }
+
+  /// min of the same, when there is something in common at all: both sides as close to the truth's as they can be.
+  double smallest_ratio() const {
+    return ratio(std::clamp(truth_.low, first_.low, first_.high), std::clamp(truth_.high, last_.low, last_.high));
+  }
+
+ private:
+  std::int64_t common(std::int32_t first, std::int32_t last) const {
+    return std::max(std::min(last, truth_.high) - std::max(first, truth_.low) + 1, 0);
+  }
+  double ratio(std::int32_t first, std::int32_t last) const {
+    return static_cast<double>(last - first + 1) / static_cast<double>(common(first, last));
+  }
+
+  Interval first_, last_, truth_;
+};
+
 /// weight (1 - IoU(box, truth)), and its bounds over sets.
+///
+/// With lengths h, w of a box and h', w' in common with the truth, 1 / IoU = (h / h') (w / w') + |truth| / (h' w') - 1,
+/// which bounds IoU through the ratios of each axis. These bounds round differently from the IoU of a single box, hence
+/// the slack; those of the smallest and the largest box do not, and are exact for a single box.
 class Overlap {
  public:
   Overlap(double weight, const Box& truth) : weight_(weight), truth_(truth), truth_area_(area(truth)) {}
 
   bool none() const { return weight_ == 0.0; }
 
-  std::pair<double, double> iou_range(const BoxSet& set) const {
-    const Box largest{set.top.low, set.left.low, set.bottom.high, set.right.high};
-    const Box smallest{set.top.high, set.left.high, set.bottom.low, set.right.low};
-    const std::int64_t most = area(intersection(largest, truth_)), least = common(smallest);
-    return {ratio(least, area(largest) + truth_area_ - most), ratio(most, area(smallest) + truth_area_ - least)};
-  }
-
   double upper(const BoxSet& set) const {
-    const auto [low, high] = iou_range(set);
-    return weight_ * (1.0 - (weight_ > 0.0 ? low : high));
+    const Axis rows = row_axis(set), columns = column_axis(set);
+    const std::int64_t least = rows.least * columns.least, most = rows.most * columns.most;
+    if (weight_ > 0.0) {
+      double low = quotient(least, largest_union(set));
+      if (least > 0)
+        low = std::max(low, (1.0 - kSlack) * from_ratios(rows.largest_ratio() * columns.largest_ratio(), least));
+      return weight_ * (1.0 - low);
+    }
+    double high = quotient(most, smallest_union(set));
+    if (most > 0)
+      high = std::min(high, (1.0 + kSlack) * from_ratios(rows.smallest_ratio() * columns.smallest_ratio(), most));
+    return weight_ * (1.0 - high);
   }
 
-  /// Whether all boxes of the set have the same IoU.
+  /// The same bound as a sum over columns: {weight, what each column of the truth adds}, since the intersection is such
+  /// a sum and the union has a bound.
+  std::pair<double, double> upper_by_columns(const BoxSet& set) const {
+    const Axis rows = row_axis(set);
+    if (weight_ > 0.0) return {weight_, -weight_ * quotient(rows.least, largest_union(set))};
+    return {weight_, -weight_ * quotient(rows.most, smallest_union(set))};
+  }
+  Interval true_columns() const { return {truth_[1], truth_[3]}; }
+
+  /// Whether all boxes of the set have the same IoU; may miss some.
   bool constant(const BoxSet& set) const {
-    const auto [low, high] = iou_range(set);
-    return low == high;
+    const Axis rows = row_axis(set), columns = column_axis(set);
+    return quotient(rows.least * columns.least, largest_union(set)) ==
+           quotient(rows.most * columns.most, smallest_union(set));
   }
 
  private:
-  std::int64_t common(const Box& box) const { return area(box) > 0 ? area(intersection(box, truth_)) : 0; }
-  static double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
+  Axis row_axis(const BoxSet& set) const { return {set.top, set.bottom, {truth_[0], truth_[2]}}; }
+  Axis column_axis(const BoxSet& set) const { return {set.left, set.right, {truth_[1], truth_[3]}}; }
+
+  std::int64_t largest_union(const BoxSet& set) const {
+    const Box largest{set.top.low, set.left.low, set.bottom.high, set.right.high};
+    return area(largest) + truth_area_ - area(intersection(largest, truth_));
+  }
+  std::int64_t smallest_union(const BoxSet& set) const {
+    const Box smallest{set.top.high, set.left.high, set.bottom.low, set.right.low};
+    return area(smallest) + truth_area_ - (area(smallest) > 0 ? area(intersection(smallest, truth_)) : 0);
+  }
+  double from_ratios(double ratios, std::int64_t common) const {
+    return 1.0 / (ratios + quotient(truth_area_, common) - 1.0);
+  }
+  static double quotient(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
   double weight_;
   Box truth_;
@@ -182,6 +252,7 @@ class ColumnsBound {
         const double value = map.at(i, j);
         const auto above = static_cast<std::size_t>(i * columns_ + j),
                    here = above + static_cast<std::size_t>(columns_);
+        size_ += std::abs(value);
         positive_[here] = positive_[above] + std::max(value, 0.0);
         negative_[here] = negative_[above] + std::min(value, 0.0);
       }
@@ -193,6 +264,7 @@ class ColumnsBound {
     const double best = best_columns(set);
     if (result.solved) find_columns(set, best, result.first);
     result.bound = overlap_.none() ? best : best + overlap_.upper(set);
+    if (!overlap_.none() && !result.solved) result.bound = std::min(result.bound, bound_by_columns(set));
     return result;
   }
 
@@ -223,6 +295,15 @@ class ColumnsBound {
     return best;
   }
 
+  /// The scan once more, with the overlap's bound spread over the columns. Changes sums_.
+  double bound_by_columns(const BoxSet& set) const {
+    const auto [weight, extra] = overlap_.upper_by_columns(set);
+    const std::int32_t from = std::max(set.left.low, overlap_.true_columns().low);
+    const std::int32_t to = std::min(set.right.high, overlap_.true_columns().high);
+    for (std::int32_t j = from; j <= to; ++j) sums_[static_cast<std::size_t>(j)] += extra;
+    return best_columns(set) + weight + kSlack * (size_ + std::abs(weight));
+  }
+
   /// The first pair of columns whose sum is `best`, by the same scan.
   void find_columns(const BoxSet& set, double best, Box& box) const {
     double run = 0.0;
@@ -240,6 +321,7 @@ class ColumnsBound {
   std::int64_t columns_;
   std::vector<double> positive_, negative_;  // [rows + 1, columns]: sums over the cells above
   mutable std::vector<double> sums_;         // [columns]
+  double size_ = 0.0;                        // sum of the cells' absolute values
 };
 
 template <class Bound>

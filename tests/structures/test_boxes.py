@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import casimir as cs
-from casimir.costs import IoU
+from casimir.costs import IoU, iou
 from casimir.scores import Scores
 from casimir.structures.boxes import BoxSearch
 from casimir.structures.branch_and_bound import BranchAndBound
@@ -117,6 +117,26 @@ def test_equal_scores_give_the_first_boxes_without_a_full_search(bound: str, tru
     top = boxes.topk(s, 10)
     assert top.outputs[0].tolist() == [[0, 0, 0, r] for r in range(10)]
     assert top.value.tolist() == [[0.0 if truth is None else 1.0] * 10]
+
+
+@pytest.mark.parametrize("truth", [[0, 0, 63, 63], [0, 0, 31, 63], [1, 1, 62, 62], [5, 0, 60, 9]])
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_an_overlap_alone_is_no_long_search(weight: float, truth: list[int]) -> None:
+    boxes = BoxSearch([truth], node_budget=1000, on_budget="raise")
+    best = boxes.max(boxes.scores([np.zeros((64, 64))], [weight]))
+    values = weight * (1.0 - iou(np.array([truth, [0, 0, 0, 0], [63, 63, 63, 63]]), np.array(truth)))
+    assert best.value[0] == values.max()
+    if weight < 0.0:
+        assert best.outputs[0].tolist() == truth
+
+
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_an_overlap_larger_than_all_scores_is_no_long_search(weight: float) -> None:
+    rng = np.random.default_rng(9)
+    boxes = BoxSearch([[8, 4, 20, 28]], node_budget=3000, on_budget="raise")
+    s = boxes.scores([rng.normal(size=(32, 32))], [weight])
+    for scale in (1e-4, 1e-2, 1e-1, 1.0):
+        boxes.topk(Scores(s.nodes * scale, s.offsets, shapes=s.shapes, whole=s.whole), 5)
 
 
 def test_ties_around_a_single_cell() -> None:

@@ -8,7 +8,9 @@
 //          columns instead of a few additions, but is exact as soon as the rows are known, so that a map of R rows and
 //          C columns takes at most R (R + 1) scans of C steps, whatever the scores are.
 // With a weight w and a true box T, a box B scores w (1 - IoU(B, T)) more, and
-//     |smallest & T| / |largest | T| <= IoU(B, T) <= |largest & T| / |smallest | T|.
+//     |smallest & T| / |largest | T| <= IoU(B, T) <= |largest & T| / |smallest | T|;
+// there are tighter bounds from the sizes along each axis, and for the columns bound one that is a sum over columns, so
+// that the scan weighs overlap and scores against each other.
 #pragma once
 
 #include <cstdint>
