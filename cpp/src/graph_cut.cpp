@@ -77,17 +77,18 @@ void graph_cut_max_marginals(const GraphBatch& batch, int threads, double* out) 
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
     BinaryGraph graph;
     BinaryGraph::Labels y;
+    std::vector<double> loss;
     for (std::int64_t i = begin; i < end; ++i) {
       graph.load(batch, i);
       graph.best(y);
       const double top = graph.score(y);
+      loss.resize(y.size());
+      graph.losses(loss.data());
       double* table = out + 2 * batch.offsets[i];
-      for (std::int32_t v = 0; v < graph.size(); ++v) {
-        const int j = y[static_cast<std::size_t>(v)];
-        graph.mark();
+      for (std::size_t v = 0; v < y.size(); ++v) {
+        const auto j = static_cast<std::size_t>(y[v]);
         table[2 * v + j] = top;
-        table[2 * v + 1 - j] = top - graph.force(v, 1 - j);
-        graph.rollback();
+        table[2 * v + 1 - j] = top - loss[v];
       }
     }
   });

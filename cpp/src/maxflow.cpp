@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace casimir {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 void MaxFlow::load(std::int32_t n_nodes, const double* excess, std::int32_t n_edges, const std::int64_t* ends,
                    const double* capacities) {
@@ -60,27 +65,33 @@ double MaxFlow::solve(double limit) {
 }
 
 double MaxFlow::force(std::int32_t v, Side side) {
+  const double through = std::max(0.0, side == Side::source ? -node(v).excess : node(v).excess);
+  set_excess(v, side == Side::source ? kUnbounded : -kUnbounded);
+  return through;
+}
+
+/// Changes a capacity between v and a terminal, and moves v to the tree that it belongs to now.
+void MaxFlow::set_excess(std::int32_t v, double excess) {
   Node& x = changed(v);
-  const double through = std::max(0.0, side == Side::source ? -x.excess : x.excess);
-  const double unbounded = std::numeric_limits<double>::infinity();
-  x.excess = side == Side::source ? unbounded : -unbounded;
-  const Side before = x.tree;
-  if (before != Side::none && before != side) {
-    for (std::int32_t a = x.first; a < end_of(v); ++a) {
-      const std::int32_t q = arc(a).head;
-      if (node(q).tree == before && node(q).parent == arc(a).reverse) orphan(q);
-    }
-  }
-  ++time_;
-  if (before == side) {
+  x.excess = excess;
+  const Side before = x.tree, after = excess > 0.0 ? Side::source : excess < 0.0 ? Side::sink : Side::none;
+  if (after == Side::none) {
+    if (before != Side::none) orphan(v);
+    ++time_;
+  } else if (before == after) {
+    ++time_;
     x.parent = kRoot;
     x.depth = 1;
     x.stamp = time_;
   } else {
-    make_root(v, side);
+    for (std::int32_t a = x.first; before != Side::none && a < end_of(v); ++a) {
+      const std::int32_t q = arc(a).head;
+      if (node(q).tree == before && node(q).parent == arc(a).reverse) orphan(q);
+    }
+    ++time_;
+    make_root(v, after);
   }
   adopt_all();
-  return through;
 }
 
 void MaxFlow::mark() { marks_.push_back({++last_mark_, node_log_.size(), arc_log_.size()}); }

@@ -48,6 +48,9 @@ class BinaryGraph {
   /// How much the maximum falls when node v must have label j; gives up once that is more than `limit`.
   double force(std::int32_t v, int j, double limit = std::numeric_limits<double>::infinity());
 
+  /// loss[v] = how much the maximum falls when node v must leave its label in the best output. No label is forced yet.
+  void losses(double* loss) { flow_.force_each(loss); }
+
   void mark() { flow_.mark(); }
   void rollback() { flow_.rollback(); }
 

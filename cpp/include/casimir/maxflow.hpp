@@ -29,6 +29,10 @@ class MaxFlow {
   /// source -> v -> sink that this lets through; `solve` pushes the rest. A node is forced to one side only.
   double force(std::int32_t v, Side side);
 
+  /// For every node alone, the flow that `force` to the other side and `solve` would add: cost[v]. After solve, and
+  /// with no node forced so far; the state is the same afterwards.
+  void force_each(double* cost);
+
   /// After solve: is v reachable from the source in the residual graph? These nodes are the smallest source side of all
   /// minimum cuts.
   bool on_source_side(std::int32_t v) const { return nodes_[static_cast<std::size_t>(v)].tree == Side::source; }
@@ -99,6 +103,15 @@ class MaxFlow {
   template <Side side>
   void set_free(std::int32_t v);
   std::int32_t depth_of(std::int32_t v);
+  void set_excess(std::int32_t v, double excess);
+  template <Side side>
+  void force_each_of(double* cost);
+  template <Side side>
+  double send(std::int32_t v);
+  template <Side side>
+  bool search(std::int32_t v, double& sent);
+  template <Side side>
+  double push_from(std::int32_t v, std::int32_t end, double most);
 
   std::vector<Node> nodes_;  // and one more, for its `first`
   std::vector<Arc> arcs_;
@@ -113,6 +126,14 @@ class MaxFlow {
   std::vector<std::int64_t> saved_at_;  // the mark under which a node was last saved
   std::vector<SavedNode> node_log_;
   std::vector<SavedArc> arc_log_;
+
+  // Room for force_each.
+  std::vector<std::uint8_t> at_source_;  // was the node on the source side before?
+  std::vector<std::int32_t> order_;      // nodes to be forced
+  std::int64_t search_ = 0;              // one number per search
+  std::vector<std::int64_t> seen_;       // the search that came to a node last
+  std::vector<std::int32_t> step_;       // the arc it came by
+  std::vector<std::int32_t> frontier_;   // nodes in the order in which they were seen
 };
 
 }  // namespace casimir

@@ -53,7 +53,7 @@ class EdgeLists:
         if s.edges is not None and s.edges.shape[1:] != (n_labels, n_labels):
             raise ValueError(f"{name} got edges {list(s.edges.shape)}; {n_labels} labels need [.., L, L].")
         sizes = np.repeat(np.diff(s.offsets), np.diff(self.offsets))
-        bad = np.flatnonzero(self.ends.max(axis=1, initial=-1) >= sizes)
+        bad = np.flatnonzero(np.maximum(self.ends[:, 0], self.ends[:, 1]) >= sizes)
         if len(bad):
             i = int(np.searchsorted(self.offsets, bad[0], side="right")) - 1
             raise ValueError(
