@@ -25,7 +25,7 @@ struct Test {
 
 constexpr Test kTests[] = {{"simplex", test_simplex},           {"lanes", test_lanes},           {"chain", test_chain},
                            {"linear_chain", test_linear_chain}, {"candidates", test_candidates}, {"dual", test_dual},
-                           {"box_search", test_box_search}};
+                           {"maxflow", test_maxflow},           {"box_search", test_box_search}};
 
 }  // namespace
 

@@ -90,4 +90,5 @@ void test_chain();
 void test_linear_chain();
 void test_candidates();
 void test_dual();
+void test_maxflow();
 void test_box_search();

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from casimir import Candidates, Chain, Enumerated, GraphCut, bmmf
+from casimir import Candidates, Chain, Enumerated, GraphCut, JunctionTree, Matching, Tree, bmmf
 from casimir.scores import Scores
 from casimir.structures.base import TopK
 from casimir.testing import REALS, TIES, list_chain
@@ -62,6 +62,25 @@ def test_graph_cuts_with_ties_are_listed_in_order(data: st.DataObject, p: int, k
     agree = np.abs(arrays(data, TIES, len(edges)))[:, None, None] * np.eye(2)
     s = cut.scores([arrays(data, TIES, p, 2)], [agree])
     check_same(cut, s, k, cut.topk(s, k))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_trees_loops_and_matchings_are_listed_in_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def whole(*shape: int) -> np.ndarray:
+        return rng.integers(-1, 2, shape).astype(np.float64)
+
+    tree = Tree([[-1, 0, 0, 1], [1, -1]], 2)
+    loop = JunctionTree([[[0, 1], [1, 2], [2, 0]]], 3)
+    for structure, s in (
+        (tree, tree.scores([whole(4, 2), whole(2, 2)], [whole(4, 2, 2), whole(2, 2, 2)])),
+        (loop, loop.scores([whole(3, 3)], [whole(3, 3, 3)])),
+        (Matching(), Matching().scores([whole(3, 3), whole(2, 4)])),
+        (Matching(null=True), Matching(null=True).scores([whole(3, 3)])),
+    ):
+        for k in (1, 4, 12):
+            check_same(structure, s, k, structure.topk(s, k))
 
 
 @_few

@@ -3,8 +3,8 @@
 //     score(y) = sum_v unary[v][y_v] + sum_(u,v) pair[y_u][y_v],    pair[0][0] + pair[1][1] >= pair[0][1] + pair[1][0]
 //
 // With gap = (pair[0][0] + pair[1][1] - pair[0][1] - pair[1][0]) / 2 >= 0 a pair is
-//     pair[y_u][y_v] = constant + y_u gain_u + y_v gain_v - gap [y_u != y_v],
-//     gain_u = (pair[1][0] + pair[1][1] - pair[0][0] - pair[0][1]) / 2,  gain_v = (pair[0][1] + pair[1][1] - ...) / 2:
+//     pair[y_u][y_v] = pair[0][0] + gain_u y_u + gain_v y_v - gap [y_u != y_v],
+//     gain_u = (pair[1][0] - pair[0][0] + pair[1][1] - pair[0][1]) / 2, and gain_v the same with u and v exchanged:
 // the normal form of Kolmogorov & Zabih (2004), its one arc split into two halves so that pairs that only ask for equal
 // labels leave the unary scores alone. The source is label 1, and the sink is label 0.
 #pragma once
