@@ -56,6 +56,19 @@ def chain_parts(
     return Parts(cs.LinearChainModel(X, n_labels), cs.Chain(n_labels), cs.Hamming(table), y)
 
 
+def tree_parts(**options: Any) -> Parts:
+    """The features and labels of `chain_parts` on the nodes of random trees and forests."""
+    chain = chain_parts(**options)
+    rng = np.random.default_rng(options.get("seed", 0))
+    parents = []
+    for y in chain.y:
+        numbers = rng.permutation(len(y))
+        above = [-1, *(numbers[rng.integers(i)] if rng.random() < 0.8 else -1 for i in range(1, len(y)))]
+        parents.append(np.array(above)[np.argsort(numbers)])
+    labels = chain.model.n_labels
+    return Parts(cs.LinearTreeModel(chain.model.X, labels), cs.Tree(parents, labels), chain.cost, chain.y)
+
+
 def candidate_parts(seed: int = 0, n: int = 8, dim: int = 5) -> Parts:
     """Boxes with dense features; the first example has one candidate only."""
     rng = np.random.default_rng(seed)

@@ -36,6 +36,7 @@ void bind_tree(nb::module_& m);
 void bind_epochs(nb::module_& m);
 void bind_dual(nb::module_& m);
 void bind_linear_chain(nb::module_& m);
+void bind_linear_tree(nb::module_& m);
 void bind_linear_candidates(nb::module_& m);
 void bind_box_search(nb::module_& m);
 void bind_junction(nb::module_& m);

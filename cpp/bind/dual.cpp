@@ -2,6 +2,7 @@
 
 #include "casimir/candidate_dual.hpp"
 #include "casimir/chain_dual.hpp"
+#include "casimir/tree_dual.hpp"
 #include "problem.hpp"
 
 namespace {
@@ -23,6 +24,8 @@ DualHandle make_dual(nb::object problem) {
     dual.blocks = std::make_unique<casimir::ChainDual>(*chain);
   } else if (const auto* candidates = dynamic_cast<const casimir::LinearCandidates*>(handle.problem.get())) {
     dual.blocks = std::make_unique<casimir::CandidateDual>(*candidates);
+  } else if (const auto* trees = dynamic_cast<const casimir::LinearTree*>(handle.problem.get())) {
+    dual.blocks = std::make_unique<casimir::TreeDual>(*trees);
   } else {
     throw std::invalid_argument("no native dual blocks for this problem.");
   }

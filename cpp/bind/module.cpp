@@ -12,6 +12,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_epochs(m);
   bind_dual(m);
   bind_linear_chain(m);
+  bind_linear_tree(m);
   bind_linear_candidates(m);
   bind_box_search(m);
   bind_junction(m);

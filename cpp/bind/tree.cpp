@@ -1,5 +1,6 @@
 #include "bind.hpp"
 #include "casimir/tree_batch.hpp"
+#include "tree_order.hpp"
 
 namespace {
 
@@ -18,18 +19,6 @@ std::int64_t check_offsets(const Ints& offsets, std::size_t total) {
   return size;
 }
 
-/// Positions must be a preorder, or the kernels would read out of bounds.
-void check_order(const Ints& node, const Ints& parent, const Ints& subtree, const Ints& offsets, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::int64_t first = offsets.data()[i], p = offsets.data()[i + 1] - first;
-    for (std::int64_t t = 0; t < p; ++t) {
-      const std::int64_t v = node.data()[first + t], above = parent.data()[first + t], n = subtree.data()[first + t];
-      if (v < 0 || v >= p || above < -1 || above >= t || n < 1 || n > p - t)
-        throw std::invalid_argument("node, parent and subtree are not those of tree_order.");
-    }
-  }
-}
-
 /// Checks that the arrays fit together before any kernel reads them.
 casimir::TreeBatch make_batch(const Nodes& nodes, const Ints& offsets, const AnyEdges& edges, const Ints& node,
                               const Ints& parent, const Ints& subtree) {
@@ -38,18 +27,13 @@ casimir::TreeBatch make_batch(const Nodes& nodes, const Ints& offsets, const Any
   const std::int64_t size = check_offsets(offsets, total);
   if (node.size() != total || parent.size() != total || subtree.size() != total)
     throw std::invalid_argument("node, parent and subtree need one entry per node.");
-  check_order(node, parent, subtree, offsets, size);
+  const casimir::TreeOrderView order{node.data(), parent.data(), subtree.data()};
+  check_tree_order(order, offsets.data(), size);
   const bool shared = edges.ndim() == 2;
   if ((edges.ndim() != 2 && edges.ndim() != 3) || edges.shape(edges.ndim() - 1) != labels ||
       edges.shape(edges.ndim() - 2) != labels || (!shared && edges.shape(0) != total))
     throw std::invalid_argument("edges must be [labels, labels] or [nodes, labels, labels].");
-  return {nodes.data(),
-          offsets.data(),
-          size,
-          edges.data(),
-          shared,
-          static_cast<int>(labels),
-          {node.data(), parent.data(), subtree.data()}};
+  return {nodes.data(), offsets.data(), size, edges.data(), shared, static_cast<int>(labels), order};
 }
 
 nb::object order_oracle(Ints parents, Ints offsets) {

@@ -6,7 +6,7 @@ from casimir.costs import Hamming, IoU
 from casimir.errors import Intractable
 from casimir.features import PackedSequences, pack
 from casimir.loading import load
-from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel
+from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
 from casimir.objective import Objective
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard, project_simplex
@@ -69,6 +69,7 @@ __all__ = [
     "LinearCandidateModel",
     "LinearChainModel",
     "LinearPartsModel",
+    "LinearTreeModel",
     "Matching",
     "Objective",
     "PackedSequences",

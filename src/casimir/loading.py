@@ -14,6 +14,7 @@ _READERS = {
     "ner": ("casimir.tasks.ner.model", "decode_model"),
     "boxes": ("casimir.tasks.boxes.model", "decode_model"),
     "segment": ("casimir.tasks.segment.model", "decode_model"),
+    "deprel": ("casimir.tasks.deprel.model", "decode_model"),
 }
 
 

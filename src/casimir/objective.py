@@ -73,8 +73,8 @@ class Objective:
     Where the model wants some weights non-negative, F is minimised over those w alone. Solvers may then hold any w;
     it stands for P(w), the nearest one allowed, here and in every oracle.
 
-    y: list of outputs, one int64[p_i] per example. Linear chains and candidate lists run on the native kernel unless
-    native=False. `oracle_calls` counts every inference that was made.
+    y: list of outputs, one int64[p_i] per example. Linear chains, linear trees and candidate lists run on the native
+    kernel unless native=False. `oracle_calls` counts every inference that was made.
     """
 
     model: ScoreModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import Parts, candidate_parts, chain_parts
+from problems import Parts, candidate_parts, chain_parts, tree_parts
 
 from casimir._native import core
 from casimir.kernels import ComposedKernel, NativeKernel, native_problem
@@ -28,6 +28,11 @@ PROBLEMS = {
     "real-8": lambda: chain_parts(n_labels=8, valued=True, lengths=(1, 2), weighted_cost=True),
     "one-token": lambda: chain_parts(n_labels=4, lengths=(1, 1), weighted_cost=True),
     "candidates": candidate_parts,
+    "tree-1": lambda: tree_parts(n_labels=1),
+    "tree-2": lambda: tree_parts(n_labels=2, lengths=(1, 6), weighted_cost=True),
+    "tree-5": lambda: tree_parts(n_labels=5, lengths=(1, 3), weighted_cost=True),
+    "tree-9": lambda: tree_parts(n_labels=9, lengths=(1, 2), weighted_cost=True),
+    "tree-real": lambda: tree_parts(n_labels=3, valued=True, weighted_cost=True),
 }
 
 problems = pytest.mark.parametrize("problem", PROBLEMS)

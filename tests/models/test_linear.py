@@ -15,7 +15,7 @@ from casimir._arrays import aligned_zeros
 from casimir.features import PackedSequences, pack
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, stride_of
 from casimir.models.base import ScoreModel
-from casimir.models.linear import _feature_matrix
+from casimir.models.linear import feature_matrix
 from casimir.scores import Scores, chain_edge_offsets
 
 N = 7
@@ -216,7 +216,7 @@ def test_chain_marginals_may_share_edges_or_have_none() -> None:
 
 def test_chain_takes_numbers_beyond_31_bits() -> None:
     X = PackedSequences(np.array([0, 1]), np.array([0, 1]), np.array([2**31 + 5], np.uint32), None, 2**32 - 1)
-    matrix = _feature_matrix(X)
+    matrix = feature_matrix(X)
     assert matrix.indices.tolist() == [2**31 + 5]
 
 

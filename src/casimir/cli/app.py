@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import apply, boxes, demo, ner, segment
+from casimir.cli import apply, boxes, demo, deprel, ner, segment
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -21,6 +21,7 @@ train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is
 train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
 train.command("boxes", epilog=boxes.TRAIN_EXAMPLES)(boxes.train)
 train.command("segment", epilog=segment.TRAIN_EXAMPLES)(segment.train)
+train.command("deprel", epilog=deprel.TRAIN_EXAMPLES)(deprel.train)
 app.add_typer(train, name="train")
 app.command("evaluate", epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
 app.command("predict", epilog=apply.PREDICT_EXAMPLES)(apply.predict)

@@ -9,14 +9,18 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
+from casimir._threads import n_threads
 from casimir._validate import flat_labels
 from casimir.costs import Cost, Hamming
 from casimir.kernels.base import Averaged, DualAverage, Pass, Seen
 from casimir.models.linear import LinearCandidateModel, LinearChainModel
+from casimir.models.linear_tree import LinearTreeModel
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
+from casimir.structures.base import split_flat
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
+from casimir.structures.tree import Tree
 
 NativeSmoothing = tuple[str, int, float]
 
@@ -53,11 +57,17 @@ def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArr
     if not (isinstance(structure, Chain) and (cost is None or isinstance(cost, Hamming))):
         return None
     X, labels = model.X, model.n_labels
-    table = None
-    if isinstance(cost, Hamming):
-        table = 1.0 - np.eye(labels) if cost.weights is None else cost.weights
+    table = _cost_table(cost, labels)
     flat = flat_labels(y, X.lengths, labels, "y").astype(np.int32)
     return core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, labels, flat, table)
+
+
+@native_problem.register
+def _(model: LinearTreeModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+    if not (isinstance(structure, Tree) and (cost is None or isinstance(cost, Hamming))):
+        return None
+    labels = flat_labels(y, model.X.lengths, model.n_labels, "y").astype(np.int32)
+    return tree_problem(model, structure, labels, _cost_table(cost, model.n_labels))
 
 
 @native_problem.register
@@ -68,6 +78,31 @@ def _(model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[In
     flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
     costs = None if cost is None else cost.parts(structure, model.scores(model.zeros()), y).nodes
     return core.linear_candidates(model.offsets, model.features, flat, costs)
+
+
+def tree_problem(model: LinearTreeModel, structure: Tree, y: Any = None, cost: FloatArray | None = None) -> Any:
+    """The core's Problem of trees; without y, int32[N], it can only decode."""
+    X = model.X
+    if structure.n_labels != model.n_labels or not np.array_equal(structure.offsets, X.offsets):
+        raise ValueError(
+            f"The model has {len(X)} trees of {X.n_tokens} nodes and {model.n_labels} labels; the structure has "
+            f"{len(structure)} of {structure.offsets[-1]} and {structure.n_labels}. They must agree, tree by tree."
+        )
+    features = X.offsets, X.indptr, X.indices, X.values, X.n_features
+    return core.linear_tree(*features, model.n_labels, *structure.order, y, cost)
+
+
+def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:
+    """The outputs of structure.max(model.scores(w)), without a copy of the edge scores per edge."""
+    _, labels = core.decode_trees(tree_problem(model, structure), w, n_threads())
+    return split_flat(labels, structure.offsets)
+
+
+def _cost_table(cost: Cost | None, n_labels: int) -> FloatArray | None:
+    """float64[L, L] of a Hamming cost."""
+    if not isinstance(cost, Hamming):
+        return None
+    return 1.0 - np.eye(n_labels) if cost.weights is None else cost.weights
 
 
 class NativeKernel:

@@ -99,11 +99,11 @@ class LinearChainModel:
         if examples is None:
             return self._matrix, self.X.offsets
         X = self.X.select(chosen_examples(examples, self.n_examples))
-        return _feature_matrix(X), X.offsets
+        return feature_matrix(X), X.offsets
 
     @cached_property
     def _matrix(self) -> Any:
-        return _feature_matrix(self.X)
+        return feature_matrix(self.X)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -226,7 +226,7 @@ class LinearPartsModel:
         return (self.n_labels or 1) ** 2
 
 
-def _feature_matrix(X: PackedSequences) -> Any:
+def feature_matrix(X: PackedSequences) -> Any:
     """Sparse [tokens, n_features]; shares the indices of X where SciPy's integers allow it."""
     small = max(X.n_features, len(X.indices)) < 2**31
     indices = X.indices.view(np.int32) if small else X.indices.astype(np.int64)

@@ -38,18 +38,25 @@ class Tree:
     """
 
     n_labels: int
+    order: tuple[IntArray, ...]
+    """(node, parent, subtree), int64[N] each: the preorder of every tree, as the native core reads it."""
 
     def __init__(self, parents: Any, n_labels: int) -> None:
         self.n_labels = positive_int(n_labels, "n_labels")
         given = [_parent_array(a, i) for i, a in enumerate(sequence_of(parents, "parents"))]
         flat = np.concatenate([np.zeros(0, dtype=np.int64), *given])
         offsets = offsets_of([len(a) for a in given])
-        self._order: tuple[IntArray, ...] = core.tree_order(flat, offsets)
+        self.order = core.tree_order(flat, offsets)
         nodes = np.arange(len(flat)) - np.repeat(offsets[:-1], np.diff(offsets))
         self._edges = EdgeLists(np.stack([nodes, flat], axis=1), offsets)
 
     def __len__(self) -> int:
         return len(self._edges)
+
+    @property
+    def offsets(self) -> IntArray:
+        """int64[n + 1]: example i owns the nodes offsets[i]:offsets[i + 1]."""
+        return self._edges.offsets
 
     def parents(self, i: int) -> IntArray:
         """int64[p_i]: the parents of example i."""
@@ -119,7 +126,7 @@ class Tree:
         rows, _ = ragged_rows(self._edges.offsets, chosen)
         part = object.__new__(Tree)  # the order of each tree is known
         part.n_labels = self.n_labels
-        part._order = tuple(a[rows] for a in self._order)
+        part.order = tuple(a[rows] for a in self.order)
         part._edges = self._edges.select(chosen)
         return part
 
@@ -142,7 +149,7 @@ class Tree:
     def _arrays(self, s: Scores) -> tuple[Any, ...]:
         self._check(s)
         edges = np.zeros((self.n_labels, self.n_labels)) if s.edges is None else s.edges
-        return s.nodes, s.offsets, edges, *self._order
+        return s.nodes, s.offsets, edges, *self.order
 
 
 def _parent_array(parents: Any, i: int) -> IntArray:

@@ -13,13 +13,14 @@ Columns are separated by tabs, if the first token's line has one, or else by any
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
 
 from casimir.tasks.ner.corpus import Corpus, Sentence
 from casimir.tasks.ner.schemes import detect_scheme, parse_tag
+from casimir.tasks.text import numbered_lines, read_text
 
 DOCUMENT_START = "-DOCSTART-"
 _NAMES: dict[int, tuple[str, ...]] = {1: (), 2: ("pos",), 3: ("pos", "chunk"), 4: ("lemma", "pos", "chunk")}
@@ -42,7 +43,9 @@ def read_conll(
                 None takes what the file has
     encoding    of the file; a byte order mark is skipped
     """
-    return parse_conll(_decode(Path(path), encoding), labelled=labelled, columns=columns, name=str(path))
+    return parse_conll(
+        read_text(path, encoding, "a CoNLL column file"), labelled=labelled, columns=columns, name=str(path)
+    )
 
 
 def parse_conll(
@@ -73,36 +76,12 @@ class _Table:
     boundaries: dict[int, tuple[str, ...]]
 
 
-def _decode(path: Path, encoding: str) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ValueError(
-            f"cannot read {path}: {error.strerror or error}; give the path of a CoNLL column file"
-        ) from error
-    try:
-        text = data.decode(encoding)
-    except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r}; try utf-8, latin-1, cp1252 or utf-16") from None
-    except UnicodeError as error:
-        where = ""
-        if isinstance(error, UnicodeDecodeError) and error.start < len(data):
-            line = data.count(b"\n", 0, error.start) + 1
-            where = f", line {line}: byte 0x{data[error.start]:02x} at position {error.start}"
-        guess = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
-        raise ValueError(f"{path}{where} is not {encoding} text; try --encoding {guess}") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"{path}, line {line}: NUL character, so this is not {encoding} text; try --encoding utf-16")
-    return text
-
-
 def _split(text: str, name: str) -> _Table:
     """Lines -> blocks of rows. Only "\\n", "\\t" and " " are structure: other blanks may be part of a word."""
     table = _Table(name, " ", 0, [], {})
     document: int | None = None
     open_block: _Block | None = None
-    for number, line in _lines(text):
+    for number, line in numbered_lines(text):
         if not line.strip(" \t"):
             open_block = None
             continue
@@ -126,11 +105,6 @@ def _split(text: str, name: str) -> _Table:
             f"{name} holds no sentences; a column file has one token per line, such as 'Paris NNP I-NP B-LOC'"
         )
     return table
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        yield number, line.removesuffix("\r")
 
 
 def _check_row(row: list[str], number: int, table: _Table) -> None:

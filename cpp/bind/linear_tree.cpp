@@ -1,0 +1,53 @@
+#include "casimir/linear_tree.hpp"
+
+#include "token_features.hpp"
+#include "tree_order.hpp"
+
+namespace {
+
+ProblemHandle make_linear_tree(Ints offsets, Ints indptr, Indices indices, nb::object values, std::int64_t n_features,
+                               int n_labels, Ints node, Ints parent, Ints subtree, nb::object y, nb::object cost) {
+  if (n_labels < 1) throw std::invalid_argument("a tree needs at least one label.");
+  check_token_features(offsets, indptr, indices, n_features);
+  const std::size_t nodes = indptr.size() - 1;
+  if (node.size() != nodes || parent.size() != nodes || subtree.size() != nodes)
+    throw std::invalid_argument("node, parent and subtree need one entry per node.");
+  const casimir::TreeOrderView order{node.data(), parent.data(), subtree.data()};
+  const auto size = static_cast<std::int64_t>(offsets.size()) - 1;
+  check_tree_order(order, offsets.data(), size);
+  ProblemHandle handle;
+  handle.owners = {nb::cast(offsets), nb::cast(indptr), nb::cast(indices),
+                   nb::cast(node),    nb::cast(parent), nb::cast(subtree)};
+  const casimir::TokenFeatures features{indptr.data(), indices.data(), take_values(values, indices.size(), handle)};
+  const std::int32_t* labels = take_labels(y, nodes, n_labels, handle);
+  const double* costs = take_cost(cost, n_labels, handle);
+  handle.problem = std::make_unique<casimir::LinearTree>(
+      casimir::LinearTreeData{offsets.data(), size, features, n_features, n_labels, order, labels, costs});
+  return handle;
+}
+
+nb::object decode_trees(const ProblemHandle& handle, InArray<double, nb::ndim<1>> w, int threads) {
+  const auto* trees = dynamic_cast<const casimir::LinearTree*>(handle.problem.get());
+  if (!trees) throw std::invalid_argument("decode_trees needs linear trees.");
+  if (static_cast<std::int64_t>(w.size()) != trees->dim()) throw std::invalid_argument("w has the wrong size.");
+  const auto n = static_cast<std::size_t>(trees->size());
+  const auto nodes = static_cast<std::size_t>(trees->data().offsets[n]);
+  std::vector<std::int64_t> labels(nodes);
+  std::vector<double> values(n);
+  {
+    nb::gil_scoped_release release;
+    trees->decode(w.data(), threads, labels.data(), values.data());
+  }
+  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {nodes}));
+}
+
+}  // namespace
+
+void bind_linear_tree(nb::module_& m) {
+  m.def("linear_tree", &make_linear_tree, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
+        nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
+        nb::arg("node").noconvert(), nb::arg("parent").noconvert(), nb::arg("subtree").noconvert(), nb::arg("y").none(),
+        nb::arg("cost").none(), "A Problem of trees with sparse node features.");
+  m.def("decode_trees", &decode_trees, nb::arg("problem"), nb::arg("w").noconvert(), nb::arg("threads"),
+        "(value f64[n], labels i64[nodes]) of the best outputs without cost.");
+}
