@@ -97,6 +97,7 @@ def predict(
     training file, with or without labels; labels that it has are replaced.
 
     Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
+
     Dependency relations: the CoNLL-U file with predicted labels in its column DEPREL.
     """
     with clear_ends():
