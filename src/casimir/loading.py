@@ -15,6 +15,7 @@ _READERS = {
     "boxes": ("casimir.tasks.boxes.model", "decode_model"),
     "segment": ("casimir.tasks.segment.model", "decode_model"),
     "deprel": ("casimir.tasks.deprel.model", "decode_model"),
+    "align": ("casimir.tasks.align.model", "decode_model"),
 }
 
 

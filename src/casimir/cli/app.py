@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import apply, boxes, demo, deprel, ner, segment
+from casimir.cli import align, apply, boxes, demo, deprel, ner, segment
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -22,6 +22,7 @@ train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
 train.command("boxes", epilog=boxes.TRAIN_EXAMPLES)(boxes.train)
 train.command("segment", epilog=segment.TRAIN_EXAMPLES)(segment.train)
 train.command("deprel", epilog=deprel.TRAIN_EXAMPLES)(deprel.train)
+train.command("align", epilog=align.TRAIN_EXAMPLES)(align.train)
 app.add_typer(train, name="train")
 app.command("evaluate", epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
 app.command("predict", epilog=apply.PREDICT_EXAMPLES)(apply.predict)

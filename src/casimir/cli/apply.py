@@ -35,6 +35,7 @@ _TASKS = {
     "BoxesModel": "casimir.cli.boxes",
     "SegmentModel": "casimir.cli.segment",
     "DeprelModel": "casimir.cli.deprel",
+    "AlignModel": "casimir.cli.align",
 }
 
 File = Annotated[
@@ -95,6 +96,8 @@ def predict(
 
     Named entities: the file with predicted labels as its last column, in its own scheme. It has the columns of the
     training file, with or without labels; labels that it has are replaced.
+
+    Word alignment: one line of links such as 3-4 per sentence pair, words counted from 1.
 
     Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
 

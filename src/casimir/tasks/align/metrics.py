@@ -1,0 +1,61 @@
+"""Alignment error rate (Och & Ney 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from casimir.scores import IntArray
+from casimir.tasks.align.bitext import Links
+
+
+@dataclass(frozen=True, slots=True)
+class LinkScores:
+    """AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), precision = |A & P| / |A|, recall = |A & S| / |S|.
+
+    A are the links found, S the sure ones and P the possible ones, S among them; counted over all pairs.
+
+    found, sure              |A|, |S|
+    found_sure, found_possible  |A & S|, |A & P|
+    """
+
+    found: int
+    sure: int
+    found_sure: int
+    found_possible: int
+
+    @property
+    def aer(self) -> float:
+        total = self.found + self.sure
+        return 1.0 - (self.found_sure + self.found_possible) / total if total else 0.0
+
+    @property
+    def precision(self) -> float:
+        return self.found_possible / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.found_sure / self.sure if self.sure else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "aer": self.aer,
+            "precision": self.precision,
+            "recall": self.recall,
+            "links": self.found,
+            "sure_links": self.sure,
+        }
+
+
+def link_scores(gold: Sequence[Links], found: Sequence[IntArray]) -> LinkScores:
+    """found: list of int64[k_i, 2], one array of links per pair."""
+    if len(gold) != len(found):
+        raise ValueError(f"There are links of {len(found)} pairs for {len(gold)} pairs with gold links.")
+    counts = [0, 0, 0, 0]
+    for links, given in zip(gold, found, strict=True):
+        chosen = {tuple(link) for link in given.tolist()}
+        sure, possible = ({tuple(link) for link in a.tolist()} for a in (links.sure, links.possible))
+        for k, size in enumerate((len(chosen), len(sure), len(chosen & sure), len(chosen & possible))):
+            counts[k] += size
+    return LinkScores(*counts)

@@ -1,0 +1,142 @@
+"""Training word aligners, model folders and the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import casimir as cs
+from casimir.cli import app
+from casimir.datasets.phrases import Phrases, make_phrases
+from casimir.persistence import load_folder
+from casimir.tasks.align import Bitext, parse_bitext, read_bitext
+from casimir.tasks.align.baselines import baseline_scores
+from casimir.tasks.align.model import AlignModel, decode_model, load_model, train
+
+
+@pytest.fixture(scope="module")
+def phrases() -> Phrases:
+    return make_phrases(120)
+
+
+@pytest.fixture(scope="module")
+def parts(phrases: Phrases) -> tuple[Bitext, Bitext]:
+    return parse_bitext(phrases.text, phrases.gold).split(0.5, seed=0)
+
+
+@pytest.fixture(scope="module")
+def model(parts: tuple[Bitext, Bitext]) -> AlignModel:
+    return train(parts[0], text=[parts[1]], tol=0.05)
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_training_certifies_its_gap_and_beats_the_baselines(model: AlignModel, parts: tuple[Bitext, Bitext]) -> None:
+    assert model.run.status == "converged"
+    assert model.run.gap <= 0.05
+    ours = model.evaluate(parts[1])
+    baselines = baseline_scores(model.features.words, *parts)
+    assert ours.aer < 0.1
+    assert ours.aer < 0.5 * min(scores.aer for scores in baselines.values())
+
+
+def test_held_out_links_are_not_read(parts: tuple[Bitext, Bitext]) -> None:
+    labelled, other = parts[0], Bitext(parts[1].source, parts[1].target)
+    a, b = train(labelled, text=[other], tol=0.3), train(labelled, text=[parts[1]], tol=0.3)
+    np.testing.assert_array_equal(a.w, b.w)
+
+
+def test_a_word_has_at_most_one_link(model: AlignModel, parts: tuple[Bitext, Bitext]) -> None:
+    for links in model.align(parts[1]):
+        assert len(set(links[:, 0].tolist())) == len(set(links[:, 1].tolist())) == len(links)
+
+
+def test_a_saved_model_is_the_same(model: AlignModel, parts: tuple[Bitext, Bitext], tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert isinstance(cs.load(tmp_path / "model"), AlignModel)
+    np.testing.assert_array_equal(loaded.w, model.w)
+    assert loaded.run == model.run
+    for a, b in zip(loaded.align(parts[1]), model.align(parts[1]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_damaged_models_are_refused(model: AlignModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    _, meta, arrays = load_folder(tmp_path / "model")
+    for name in arrays:
+        with pytest.raises(ValueError, match="the model file is damaged"):
+            decode_model(meta, {k: v for k, v in arrays.items() if k != name})
+        with pytest.raises(ValueError, match="the model file is damaged"):
+            decode_model(meta, {**arrays, name: arrays[name][:-1]})
+    for name in meta:
+        with pytest.raises(ValueError, match="the model file is damaged"):
+            decode_model({k: v for k, v in meta.items() if k != name}, arrays)
+    with pytest.raises(ValueError, match="not those of this casimir"):
+        decode_model({**meta, "features": ["other", *meta["features"][1:]]}, arrays)
+
+
+def test_train_evaluate_and_predict_on_the_command_line(phrases: Phrases, tmp_path: Path) -> None:
+    text, gold = tmp_path / "text", tmp_path / "gold"
+    text.write_text(phrases.text, encoding="utf-8")
+    gold.write_text(phrases.gold, encoding="utf-8")
+    folder = tmp_path / "model"
+    result = invoke("train", "align", "--text", text, "--gold", gold, "--model", folder, "--tol", 0.1, "-q", "--json")
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert figures["gap"] <= 0.1
+    assert figures["heldout"]["pairs"] == 60
+    assert figures["heldout"]["aer"] < figures["heldout"]["baselines"]["Dice matching"]["aer"]
+    result = invoke("evaluate", folder, text, "--gold", gold)
+    assert result.exit_code == 0, result.output
+    assert "AER" in result.stdout
+    result = invoke("predict", folder, text, "--output", tmp_path / "links")
+    assert result.exit_code == 0, result.output
+    lines = (tmp_path / "links").read_text(encoding="utf-8")
+    found = parse_bitext(phrases.text, lines)
+    assert len(found) == 120
+    assert invoke("predict", folder, text).stdout == lines
+
+
+def test_mistakes_on_the_command_line_are_one_sentence(phrases: Phrases, model: AlignModel, tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text(phrases.text, encoding="utf-8")
+    model.save(tmp_path / "model")
+    calls = [
+        (("train", "align", "--text", text, "--model", tmp_path / "new"), "--text and --gold come together"),
+        (("train", "align", "--model", tmp_path / "new", "--train-share", 0), "must lie between 0 and 1"),
+        (("evaluate", tmp_path / "model", text), "give them with --gold"),
+        (("evaluate", tmp_path / "model", text, "--gold", text), "line 1"),
+    ]
+    for arguments, message in calls:
+        result = invoke(*arguments)
+        assert result.exit_code == 2, result.output
+        assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.realdata
+def test_hansards_error_rate() -> None:
+    """English-French parliament debates, 447 pairs: train on a half, error rates on the other."""
+    folder = Path(os.environ.get("CASIMIR_DATA", "")) / "align"
+    if not os.environ.get("CASIMIR_DATA") or not folder.is_dir():
+        pytest.skip("CASIMIR_DATA does not point at align")
+    bitext = read_bitext(folder / "enfr.src-tgt", folder / "enfr.gold")
+    assert len(bitext) == 447
+    labelled, held_out = bitext.split(0.5, seed=0)
+    model = train(labelled, text=[held_out])
+    assert model.run.gap <= 1e-2
+    aer = {name: scores.aer for name, scores in baseline_scores(model.features.words, labelled, held_out).items()}
+    ours = model.evaluate(held_out).aer
+    assert ours < 0.15
+    assert ours < 0.5 * aer["Dice matching"]
+    assert ours < 0.3 * aer["diagonal"]
+    assert ours < 0.7 * aer["IBM 1 matching"]
