@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 4.0 * std::numeric_limits<double>::epsilon(), kTolerance = 1e-12;
+constexpr std::int64_t kPatience = 3;  // looks at every node before all losses are worked out to the end
 
 }  // namespace
 
@@ -25,10 +26,13 @@ void BinaryKBest::run(BinaryGraph& graph, std::int64_t k, double mu) {
   outputs_.assign(1, all.best);
   subsets_.push_back(std::move(all));
 
+  n_flips_ = 0;
+  has_table_ = false;
   double sum = values_[0];
   while (static_cast<std::int64_t>(values_.size()) < k) {
     const auto count = static_cast<double>(values_.size());
     floor_ = (sum - mu) / count - tolerance_;
+    if (!has_table_ && n_flips_ > kPatience * graph.size()) make_table();
     for (Subset& subset : subsets_)
       if (!subset.looked) find_next(subset);
     Subset* chosen = best_subset();
@@ -69,12 +73,25 @@ double BinaryKBest::find_least_loss(Subset& subset) {
     std::pop_heap(order_.begin(), order_.end(), later);
     const auto v = static_cast<std::size_t>(order_.back());
     if (loss[v] > least + tolerance_) break;
+    ++n_flips_;
     graph_->mark();
     loss[v] = std::max(loss[v], graph_->force(order_.back(), 1 - subset.best[v], least + tolerance_));
     graph_->rollback();
     if (loss[v] <= least) least = loss[v], found = true;
   }
   return found ? least : kInf;
+}
+
+/// Looks that are cut short say little about later ones. The losses of all nodes among all outputs, worked out to the
+/// end, bound those of every subset.
+void BinaryKBest::make_table() {
+  has_table_ = true;
+  table_.resize(static_cast<std::size_t>(graph_->size()));
+  graph_->losses(table_.data());
+  for (Subset& subset : subsets_)
+    for (std::size_t v = 0; v < table_.size(); ++v)
+      if (subset.best[v] == outputs_[0][v])
+        subset.loss[v] = std::max(subset.loss[v], table_[v] - (values_[0] - subset.value));
 }
 
 void BinaryKBest::take_first_of_least(Subset& subset, double least) {

@@ -46,14 +46,18 @@ class BinaryKBest {
   void take_first_of_least(Subset& subset, double least);
   Subset* best_subset();
   void split(std::size_t index);
+  void make_table();
   bool before(double value, const Labels& y, double other_value, const Labels& other) const;
 
   BinaryGraph* graph_ = nullptr;
-  double rounding_ = 0.0;   // scores that differ by less are ties
-  double tolerance_ = 0.0;  // losses that differ by less are looked at again, output by output
-  double floor_ = 0.0;      // outputs that score less are of no interest
+  double rounding_ = 0.0;     // scores that differ by less are ties
+  double tolerance_ = 0.0;    // losses that differ by less are looked at again, output by output
+  double floor_ = 0.0;        // outputs that score less are of no interest
+  std::int64_t n_flips_ = 0;  // nodes looked at
+  bool has_table_ = false;
   std::vector<Subset> subsets_;
   std::vector<std::int32_t> order_;
+  std::vector<double> table_;
   Labels candidate_;
   std::vector<double> values_;
   std::vector<Labels> outputs_;
