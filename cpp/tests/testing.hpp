@@ -92,3 +92,4 @@ void test_candidates();
 void test_dual();
 void test_maxflow();
 void test_box_search();
+void test_matching();
