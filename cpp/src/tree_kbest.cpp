@@ -193,7 +193,7 @@ void TreeKBest::list_ties(const TreeMax& best, std::int64_t count) {
   ties_.start(best);
   std::priority_queue<Waiting, std::vector<Waiting>, LargerLoss> waiting;
   waiting.push({0.0, {}});
-  for (std::int64_t written = 0; written < count;) {
+  for (std::int64_t written = 0; written < count && !waiting.empty();) {
     const double loss = waiting.top().loss;
     FirstOutputs first(static_cast<std::size_t>(count - written));
     while (!waiting.empty() && waiting.top().loss == loss) {

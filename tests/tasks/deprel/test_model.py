@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import casimir as cs
 from casimir.cli import app
 from casimir.datasets.treebank import treebank_text
 from casimir.persistence import load_folder, save_folder
-from casimir.tasks.deprel import label_scores, parse_conllu
+from casimir.tasks.deprel import Treebank, label_scores, parse_conllu, read_conllu
 from casimir.tasks.deprel.features import tree_features
 from casimir.tasks.deprel.model import DeprelModel, load_model, train
 
@@ -148,3 +149,15 @@ def test_bad_input_ends_in_one_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
     result = invoke("train", "deprel", "--dev", tmp_path / "bad.conllu", "--model", tmp_path / "model")
     assert "--dev goes with --train" in result.stderr
+
+
+@pytest.mark.realdata
+def test_edge_scores_help_on_universal_dependencies() -> None:
+    folder = Path(os.environ.get("CASIMIR_DATA", "")) / "ud" / "EWT"
+    if not os.environ.get("CASIMIR_DATA") or not folder.is_dir():
+        pytest.skip("CASIMIR_DATA does not point at ud/EWT")
+    treebank, dev = (read_conllu(folder / f"en_ewt-ud-{part}.conllu") for part in ("train", "dev"))
+    assert (len(treebank), treebank.n_nodes, len(dev)) == (12544, 204577, 2001)
+    some = Treebank(treebank.trees[::4], treebank.name)
+    with_edges, without = (train(some, edges=edges, tol=0.1) for edges in (True, False))
+    assert with_edges.evaluate(dev).accuracy > max(0.96, without.evaluate(dev).accuracy)
