@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import align, apply, boxes, demo, deprel, ner, segment
+from casimir.cli import align, apply, boxes, demo, deprel, ner, ocr, segment
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -20,6 +20,7 @@ app.command("demo")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
 train.command("boxes", epilog=boxes.TRAIN_EXAMPLES)(boxes.train)
+train.command("ocr", epilog=ocr.TRAIN_EXAMPLES)(ocr.train)
 train.command("segment", epilog=segment.TRAIN_EXAMPLES)(segment.train)
 train.command("deprel", epilog=deprel.TRAIN_EXAMPLES)(deprel.train)
 train.command("align", epilog=align.TRAIN_EXAMPLES)(align.train)

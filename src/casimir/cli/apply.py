@@ -36,6 +36,7 @@ _TASKS = {
     "SegmentModel": "casimir.cli.segment",
     "DeprelModel": "casimir.cli.deprel",
     "AlignModel": "casimir.cli.align",
+    "OCRModel": "casimir.cli.ocr",
 }
 
 File = Annotated[
@@ -46,7 +47,11 @@ Gold = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option(metavar="PATH", help="Where to write. Default: stdout.")]
 KeepGold = Annotated[
-    bool, typer.Option("--keep-gold", help="Named entities: keep the file's labels as the last but one column.")
+    bool,
+    typer.Option(
+        "--keep-gold",
+        help="Named entities: keep the file's labels as the last but one column. Handwriting: the true words first.",
+    ),
 ]
 Labelled = Annotated[
     bool | None,
@@ -102,6 +107,8 @@ def predict(
     Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
 
     Dependency relations: the CoNLL-U file with predicted labels in its column DEPREL.
+
+    Handwritten words: one word per line.
     """
     with clear_ends():
         loaded = load(model)
