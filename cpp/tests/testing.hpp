@@ -93,3 +93,4 @@ void test_dual();
 void test_maxflow();
 void test_box_search();
 void test_matching();
+void test_junction();
