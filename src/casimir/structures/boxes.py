@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,15 +11,15 @@ import numpy as np
 from casimir._boxes import check_inside, iou, whole_boxes
 from casimir._native import core
 from casimir._threads import n_threads
-from casimir._validate import all_finite, as_float, check_finite_parts, positive_float, positive_int, sequence_of
+from casimir._validate import all_finite, as_float, check_finite_parts, positive_int, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, segment_sums
-from casimir.structures.base import Best, Expectation, Pulled, TopK, check_mixture, check_scores, pad_topk
-from casimir.structures.search import SearchResult, check_on_budget, pulled, report_budget
+from casimir.structures.base import Expectation, check_mixture, check_scores
+from casimir.structures.search import SearchOracles, SearchResult, check_on_budget
 
 
 @dataclass(frozen=True, eq=False)
-class BoxSearch:
+class BoxSearch(SearchOracles):
     """score(y) = sum of the map inside the box y + whole (1 - IoU(y, truth)).
 
     An output is a box (top, left, bottom, right), int64[4], both ends inclusive. scores.unary(i) is the map,
@@ -67,25 +66,6 @@ class BoxSearch:
         s = Scores(flat, offsets_of([part.size for part in parts]), shapes=shapes, whole=weights)
         self._check(s)
         return s
-
-    def search(self, s: Scores, k: int = 1) -> list[SearchResult]:
-        """The k best boxes of every map, and how the search went; says nothing when the budget runs out."""
-        return self._search(s, positive_int(k, "k"), math.inf)
-
-    def max(self, s: Scores) -> Best:
-        found = self._reported(s, 1, math.inf)
-        return Best(np.array([r.values[0] for r in found], dtype=np.float64), [r.outputs[0] for r in found])
-
-    def topk(self, s: Scores, k: int) -> TopK:
-        k = positive_int(k, "k")
-        found = self._reported(s, k, math.inf)
-        counts = np.array([len(r.values) for r in found], dtype=np.int64)
-        values = np.concatenate([np.zeros(0), *(r.values for r in found)])
-        return TopK(pad_topk(values, counts, k), [r.outputs for r in found])
-
-    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k boxes, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
-        return pulled(self._reported(s, positive_int(k, "k"), positive_float(mu, "mu")))
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         raise Intractable(
@@ -143,11 +123,6 @@ class BoxSearch:
         if self.truth is None:
             return self
         return replace(self, truth=self.truth[np.arange(len(self.truth))[examples]])
-
-    def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
-        found = self._search(s, k, mu)
-        report_budget(found, self.node_budget, self.on_budget, "BoxSearch")
-        return found
 
     def _search(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
         self._check(s)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from casimir._validate import all_finite, positive_float, positive_int, sequence_of
+from casimir._validate import all_finite, positive_int, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
-from casimir.structures.base import Best, Expectation, Pulled, TopK, check_mixture, pad_topk
-from casimir.structures.search import SearchResult, best_first, check_on_budget, pulled, report_budget
+from casimir.structures.base import Expectation, check_mixture
+from casimir.structures.search import SearchOracles, SearchResult, best_first, check_on_budget
 
 
 @dataclass(frozen=True, eq=False)
-class BranchAndBound:
+class BranchAndBound(SearchOracles):
     """score(y) = <parts(y), part scores>, y in a set that is searched best first.
 
     problem      makes the search problem of one example from its scores: problem(s), s a batch of one example, returns
@@ -38,25 +37,6 @@ class BranchAndBound:
         check_on_budget(self.on_budget)
         if self.data is not None:
             sequence_of(self.data, "data")
-
-    def search(self, s: Scores, k: int = 1) -> list[SearchResult]:
-        """The k best outputs of every example, and how the search went; says nothing when the budget runs out."""
-        return self._search(s, positive_int(k, "k"), math.inf)
-
-    def max(self, s: Scores) -> Best:
-        found = self._reported(s, 1, math.inf)
-        return Best(np.array([r.values[0] for r in found], dtype=np.float64), [r.outputs[0] for r in found])
-
-    def topk(self, s: Scores, k: int) -> TopK:
-        k = positive_int(k, "k")
-        found = self._reported(s, k, math.inf)
-        counts = np.array([len(r.values) for r in found], dtype=np.int64)
-        values = np.concatenate([np.zeros(0), *(r.values for r in found)])
-        return TopK(pad_topk(values, counts, k), [r.outputs for r in found])
-
-    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
-        return pulled(self._reported(s, positive_int(k, "k"), positive_float(mu, "mu")))
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         raise Intractable(
@@ -88,11 +68,6 @@ class BranchAndBound:
         if self.data is None:
             return self
         return replace(self, data=[self.data[i] for i in np.arange(len(self.data))[examples]])
-
-    def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
-        found = self._search(s, k, mu)
-        report_budget(found, self.node_budget, self.on_budget, "BranchAndBound")
-        return found
 
     def _search(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
         return [best_first(problem, k, mu, self.node_budget) for problem in self._problems(s)]

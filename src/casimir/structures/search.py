@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from casimir._validate import positive_float, positive_int
 from casimir.errors import Intractable
-from casimir.scores import FloatArray, IntArray
-from casimir.structures.base import Pulled
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.base import Best, Pulled, TopK, pad_topk
 
 _GUESS = 10_000  # nodes that may be split to find any output at all
 _ROUNDING = 1e-9  # a leaf may exceed the bound of a set around it by this much, relative to their size
@@ -169,8 +170,40 @@ def best_first(problem: Problem, k: int, mu: float, node_budget: int) -> SearchR
     return SearchResult(np.array(values), np.stack(outputs), status, search.expanded, bound)
 
 
-def pulled(results: Sequence[SearchResult]) -> Pulled:
-    return Pulled([r.values for r in results], [r.outputs for r in results])
+class SearchOracles:
+    """max, topk and topk_until of a structure that searches; it has `node_budget`, `on_budget` and `_search`."""
+
+    node_budget: int
+    on_budget: str
+
+    def _search(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
+        """At most k outputs per example, fewer once the top-K strategy is exact for mu."""
+        raise NotImplementedError
+
+    def search(self, s: Scores, k: int = 1) -> list[SearchResult]:
+        """The k best outputs of every example, and how the search went; says nothing when the budget runs out."""
+        return self._search(s, positive_int(k, "k"), math.inf)
+
+    def max(self, s: Scores) -> Best:
+        found = self._reported(s, 1, math.inf)
+        return Best(np.array([r.values[0] for r in found], dtype=np.float64), [r.outputs[0] for r in found])
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        found = self._reported(s, k, math.inf)
+        counts = np.array([len(r.values) for r in found], dtype=np.int64)
+        values = np.concatenate([np.zeros(0), *(r.values for r in found)])
+        return TopK(pad_topk(values, counts, k), [r.outputs for r in found])
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
+        found = self._reported(s, positive_int(k, "k"), positive_float(mu, "mu"))
+        return Pulled([r.values for r in found], [r.outputs for r in found])
+
+    def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
+        found = self._search(s, k, mu)
+        report_budget(found, self.node_budget, self.on_budget, type(self).__name__)
+        return found
 
 
 def check_on_budget(on_budget: str) -> None:
