@@ -11,8 +11,6 @@ import pytest
 from casimir.datasets.blobs import make_blobs
 from casimir.tasks.segment.pictures import Picture, write_image
 
-pytest.importorskip("cv2")
-
 
 def blobs(n: int, seed: int = 0) -> list[Picture]:
     return [Picture(f"blob{k:02d}", blob.image, blob.mask) for k, blob in enumerate(make_blobs(n, seed))]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import cv2
 import numpy as np
@@ -108,3 +110,15 @@ def test_tiny_images_and_foreign_masks_are_refused() -> None:
         Picture("it", np.zeros((15, 40, 3), dtype=np.uint8))
     with pytest.raises(ValueError, match="as the image"):
         Picture("it", np.zeros((20, 40, 3), dtype=np.uint8), np.zeros((40, 20), dtype=bool))
+
+
+def test_without_opencv_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(ImportError, match=r"casimir\[vision\]"):
+        read_image(tmp_path / "x.png")
+
+
+def test_an_opencv_without_superpixels_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", ModuleType("cv2"))
+    with pytest.raises(ImportError, match="ximgproc"):
+        read_image(tmp_path / "x.png")
