@@ -232,7 +232,7 @@ PAIRS = [EQUAL[None], np.stack([EQUAL, EQUAL])]
             r"edge \(2, 0\) of example 1 are not submodular.* by 2\..*JunctionTree",
         ),
         (EDGES, UNARY, [[0, 1], [0.5, 1]], r"edge \(0, 1\) of example 0 are not submodular.* by 0\.5\."),
-        (EDGES, UNARY, np.zeros((3, 3)), r"pairwise has shape \[3, 3\]; two labels need \[2, 2\]"),
+        (EDGES, UNARY, np.zeros((3, 3)), r"pairwise has shape \[3, 3\]; 2 labels need \[2, 2\]"),
         (EDGES, UNARY, PAIRS[:1], "pairwise has 1 entries for 2 examples"),
         (EDGES, UNARY, PAIRS[::-1], r"pairwise\[0\] has shape \[2, 2, 2\];.* it must be \[1, 2, 2\]"),
         (EDGES, UNARY, [[EQUAL * np.nan], PAIRS[1]], r"pairwise\[0\] has nan"),

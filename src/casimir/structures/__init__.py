@@ -1,7 +1,7 @@
 """Structures: oracles over part scores."""
 
 from casimir.structures.base import Best, Expectation, Structure, TopK
-from casimir.structures.bmmf import BestFirst, bmmf
+from casimir.structures.bmmf import CountedTopK, bmmf
 from casimir.structures.boxes import BoxSearch
 from casimir.structures.branch_and_bound import BranchAndBound
 from casimir.structures.candidates import Candidates
@@ -14,11 +14,11 @@ from casimir.structures.tree import Tree
 
 __all__ = [
     "Best",
-    "BestFirst",
     "BoxSearch",
     "BranchAndBound",
     "Candidates",
     "Chain",
+    "CountedTopK",
     "Enumerated",
     "Expectation",
     "GraphCut",

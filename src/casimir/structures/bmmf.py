@@ -20,7 +20,7 @@ _TOLERANCE = 1e-12  # max-marginals that differ by less are decoded and compared
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BestFirst:
+class CountedTopK:
     """The k best outputs, sorted by (-value, lexicographic order), and what they took.
 
     value      float64[n, k], -inf where an example has fewer than k outputs
@@ -35,7 +35,7 @@ class BestFirst:
     decodings: IntArray
 
 
-def bmmf(structure: Structure, s: Scores, k: int) -> BestFirst:
+def bmmf(structure: Structure, s: Scores, k: int) -> CountedTopK:
     """The k best outputs from max-marginals psi_{v;j} = max {score(y) : y_v = j} (algo:top_k_map:general).
 
     The outputs are kept in disjoint subsets, each given by the labels it allows at every node. A subset knows its best
@@ -58,7 +58,7 @@ def bmmf(structure: Structure, s: Scores, k: int) -> BestFirst:
         outputs.append(np.array([y for _, y in pulled], dtype=np.int64))
     calls = np.array([search.calls for search in searches], dtype=np.int64)
     decodings = np.array([search.decodings for search in searches], dtype=np.int64)
-    return BestFirst(value, outputs, calls, decodings)
+    return CountedTopK(value, outputs, calls, decodings)
 
 
 @dataclass(eq=False, slots=True)

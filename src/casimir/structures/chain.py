@@ -5,42 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from casimir._native import core
-from casimir._threads import n_threads
 from casimir._validate import (
-    finite_float,
     flat_labels,
     positive_float,
     positive_int,
     ragged_float,
 )
-from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, offsets_of, segment_sums
+from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
 from casimir.structures.base import (
-    Best,
     Expectation,
-    Pulled,
-    TopK,
     check_scores,
     node_label_costs,
-    pad_topk,
-    split_flat,
-    split_outputs,
 )
-from casimir.structures.pairwise import EdgeLists, is_matrix
+from casimir.structures.native import NativeOracles
+from casimir.structures.pairwise import EdgeLists, is_matrix, shared_scores
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(NativeOracles):
     """score(y) = sum_v unary[v, y_v] + sum_v pairwise[v, y_v, y_{v+1}], y in {0..L-1}^p.
 
     max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward, in logs where needed.
     """
 
     n_labels: int
+    _core: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
@@ -50,35 +43,14 @@ class Chain:
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
         if is_matrix(pairwise):
-            edges = finite_float(pairwise, "pairwise")
-            if edges.shape != (labels, labels):
-                raise ValueError(f"pairwise has shape {list(edges.shape)}; {labels} labels need {[labels, labels]}.")
-            return Scores(nodes, offsets, edges)
+            return Scores(nodes, offsets, shared_scores(pairwise, labels))
         path = chain_edges(offsets)
         return Scores(nodes, offsets, path.scores(pairwise, labels), path.offsets)
 
-    def max(self, s: Scores) -> Best:
-        value, labels = core.chain_max(*self._arrays(s), n_threads())
-        return Best(value, split_flat(labels, s.offsets))
-
-    def topk(self, s: Scores, k: int) -> TopK:
-        k = positive_int(k, "k")
-        values, counts, labels = core.chain_topk(*self._arrays(s), k, math.inf, n_threads())
-        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, np.diff(s.offsets)))
-
-    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
-        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
-        values, counts, labels = core.chain_topk(*self._arrays(s), k, mu, n_threads())
-        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, np.diff(s.offsets)))
-
     def expect(self, s: Scores, mu: float) -> Expectation:
         mu = positive_float(mu, "mu")
-        value, nodes, edges = core.chain_expect(*self._arrays(s), mu, n_threads())
+        value, nodes, edges = self._call("expect", s, mu)
         return Expectation(value, Scores(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
-
-    def max_marginals(self, s: Scores) -> list[FloatArray]:
-        return split_flat(core.chain_max_marginals(*self._arrays(s), n_threads()), s.offsets)
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""

@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from casimir._native import core
-from casimir._threads import n_threads
-from casimir._validate import as_float, check_finite_parts, flat_labels, positive_float, positive_int, sequence_of
+from casimir._validate import as_float, check_finite_parts, flat_labels, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, segment_sums
 from casimir.structures.base import (
-    Best,
     Expectation,
-    Pulled,
-    TopK,
     check_mixture,
     check_scores,
-    pad_topk,
-    split_flat,
-    split_outputs,
     weighted_counts,
 )
+from casimir.structures.native import NativeOracles
 
 _MORE_ROWS = (
     "every row takes a column of its own. Transpose the weights, or use Matching(null=True), "
@@ -34,7 +27,7 @@ _MORE_ROWS = (
 
 
 @dataclass(frozen=True)
-class Matching:
+class Matching(NativeOracles):
     """score(y) = sum_v weights[v, y_v], y_v in {0..q-1} all different; a permutation when p = q.
 
     null  if true, the last of the q + 1 columns is the score of leaving row v unmatched, y_v = q, which any number of
@@ -45,6 +38,7 @@ class Matching:
     """
 
     null: bool = False
+    _core: ClassVar[str] = "matching"
 
     def __post_init__(self) -> None:
         if not isinstance(self.null, bool | np.bool_):
@@ -62,24 +56,6 @@ class Matching:
         shapes = np.array([part.shape for part in parts], dtype=np.int64).reshape(-1, 2)
         return Scores(flat, offsets_of(shapes.prod(axis=1)), shapes=shapes)
 
-    def max(self, s: Scores) -> Best:
-        arrays = self._arrays(s)
-        value, columns = core.matching_max(*arrays, n_threads())
-        return Best(value, split_flat(columns, offsets_of(arrays[2][:, 0])))
-
-    def topk(self, s: Scores, k: int) -> TopK:
-        k = positive_int(k, "k")
-        arrays = self._arrays(s)
-        values, counts, columns = core.matching_topk(*arrays, k, math.inf, n_threads())
-        return TopK(pad_topk(values, counts, k), split_outputs(columns, counts, arrays[2][:, 0]))
-
-    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
-        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
-        arrays = self._arrays(s)
-        values, counts, columns = core.matching_topk(*arrays, k, mu, n_threads())
-        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(columns, counts, arrays[2][:, 0]))
-
     def expect(self, s: Scores, mu: float) -> Expectation:
         raise Intractable(
             "Matching has no expect: a sum over matchings is a permanent, which is #P-complete. Use L2() or Hard()."
@@ -87,9 +63,8 @@ class Matching:
 
     def max_marginals(self, s: Scores) -> list[FloatArray]:
         """List of float64[p_i, columns]: the best score of a matching in which row v takes column j."""
-        arrays = self._arrays(s)
-        flat = split_flat(core.matching_max_marginals(*arrays, n_threads()), s.offsets)
-        return [cells.reshape(shape) for cells, shape in zip(flat, arrays[2].tolist(), strict=True)]
+        tables = super().max_marginals(s)
+        return [cells.reshape(shape) for cells, shape in zip(tables, self._shapes(s).tolist(), strict=True)]
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]."""
@@ -140,6 +115,9 @@ class Matching:
             raise ValueError(f"weights[{i}] has shape {list(shape)}, which is empty; it must be {needed} with p >= 1.")
         if not self.null and shape[0] > shape[1]:
             raise ValueError(f"weights[{i}] has {shape[0]} rows and {shape[1]} columns; {_MORE_ROWS}")
+
+    def _lengths(self, s: Scores) -> IntArray:
+        return self._shapes(s)[:, 0]
 
     def _shapes(self, s: Scores) -> IntArray:
         if not isinstance(s, Scores):

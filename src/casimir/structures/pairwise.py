@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from casimir._validate import as_float, check_finite_parts, flat_labels, sequence_of
+from casimir._validate import as_float, check_finite_parts, finite_float, flat_labels, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows, segment_sums
 from casimir.structures.base import check_mixture, check_scores, weighted_counts
 
@@ -33,6 +33,11 @@ class EdgeLists:
         given = [_edge_list(e, i) for i, e in enumerate(sequence_of(edges, "edges"))]
         ends = np.concatenate([np.zeros((0, 2), dtype=np.int64), *given])
         return cls(ends, offsets_of([len(e) for e in given]))
+
+    def of_example(self, i: int) -> IntArray:
+        """int64[m_i, 2]: the edges of example i."""
+        i = range(len(self))[i]
+        return self.ends[self.offsets[i] : self.offsets[i + 1]]
 
     def select(self, examples: Any) -> EdgeLists:
         rows, offsets = ragged_rows(self.offsets, np.arange(len(self))[examples])
@@ -62,7 +67,9 @@ class EdgeLists:
             )
 
     def scores(self, pairwise: Any, n_labels: int) -> FloatArray:
-        """float64[M, L, L] from a list of [m_i, L, L]."""
+        """float64[M, L, L] from a list of [m_i, L, L], or from one [L, L] that all edges share."""
+        if is_matrix(pairwise):
+            return np.repeat(shared_scores(pairwise, n_labels)[None], len(self.ends), axis=0)
         given = sequence_of(pairwise, "pairwise")
         if len(given) != len(self):
             raise ValueError(
@@ -108,6 +115,14 @@ class EdgeLists:
         shape = (len(self.ends), n_labels, n_labels)
         edge_parts = weighted_counts(pair, np.repeat(weight, np.diff(bounds))[there], shape)
         return Scores(node_parts, s.offsets, edge_parts, self.offsets)
+
+
+def shared_scores(pairwise: Any, n_labels: int) -> FloatArray:
+    """float64[L, L]: one matrix for all edges."""
+    shared = finite_float(pairwise, "pairwise")
+    if shared.shape != (n_labels, n_labels):
+        raise ValueError(f"pairwise has shape {list(shared.shape)}; {n_labels} labels need {[n_labels, n_labels]}.")
+    return shared
 
 
 def is_matrix(pairwise: Any) -> bool:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from casimir._native import core
-from casimir._threads import n_threads
-from casimir._validate import finite_float, positive_float, positive_int, ragged_float, sequence_of
-from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
+from casimir._validate import positive_float, positive_int, ragged_float, sequence_of
+from casimir.scores import IntArray, Scores, offsets_of, ragged_rows
 from casimir.structures.base import (
-    Best,
     Expectation,
-    Pulled,
-    TopK,
-    node_label_costs,
-    pad_topk,
-    split_flat,
-    split_outputs,
 )
-from casimir.structures.pairwise import EdgeLists, is_matrix
+from casimir.structures.native import LabelledGraph
+from casimir.structures.pairwise import EdgeLists
 
 
-class Tree:
+class Tree(LabelledGraph):
     """score(y) = sum_v unary[v, y_v] + sum_{v not a root} pairwise[v, y_v, y_parent(v)], y in {0..L-1}^p.
 
     parents   list of int[p_i], one tree per example: the parent of each node, -1 at a root. Nodes may be numbered in
@@ -37,7 +28,7 @@ class Tree:
     only, about 1e-14 of the scores' sums, count as ties.
     """
 
-    n_labels: int
+    _core = "tree"
     order: tuple[IntArray, ...]
     """(node, parent, subtree), int64[N] each: the preorder of every tree, as the native core reads it."""
 
@@ -50,9 +41,6 @@ class Tree:
         nodes = np.arange(len(flat)) - np.repeat(offsets[:-1], np.diff(offsets))
         self._edges = EdgeLists(np.stack([nodes, flat], axis=1), offsets)
 
-    def __len__(self) -> int:
-        return len(self._edges)
-
     @property
     def offsets(self) -> IntArray:
         """int64[n + 1]: example i owns the nodes offsets[i]:offsets[i + 1]."""
@@ -60,8 +48,7 @@ class Tree:
 
     def parents(self, i: int) -> IntArray:
         """int64[p_i]: the parents of example i."""
-        i = range(len(self))[i]
-        return self._edges.ends[self._edges.offsets[i] : self._edges.offsets[i + 1], 1].copy()
+        return self._edges.of_example(i)[:, 1].copy()
 
     def scores(self, unary: Any, pairwise: Any) -> Scores:
         """unary: list of [p_i, L]; pairwise: list of [p_i, L, L] (label, label of the parent), or [L, L] for all edges.
@@ -71,55 +58,13 @@ class Tree:
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
         self._check_sizes(offsets)
-        if is_matrix(pairwise):
-            shared = finite_float(pairwise, "pairwise")
-            if shared.shape != (labels, labels):
-                raise ValueError(f"pairwise has shape {list(shared.shape)}; {labels} labels need {[labels, labels]}.")
-            edges = np.ascontiguousarray(np.broadcast_to(shared, (len(nodes), labels, labels)))
-        else:
-            edges = self._edges.scores(pairwise, labels)
-        return Scores(nodes, offsets, edges, offsets)
-
-    def max(self, s: Scores) -> Best:
-        value, labels = core.tree_max(*self._arrays(s), n_threads())
-        return Best(value, split_flat(labels, s.offsets))
-
-    def topk(self, s: Scores, k: int) -> TopK:
-        k = positive_int(k, "k")
-        values, counts, labels = core.tree_topk(*self._arrays(s), k, math.inf, n_threads())
-        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, np.diff(s.offsets)))
-
-    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
-        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
-        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
-        values, counts, labels = core.tree_topk(*self._arrays(s), k, mu, n_threads())
-        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, np.diff(s.offsets)))
+        return Scores(nodes, offsets, self._edges.scores(pairwise, labels), offsets)
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         """The edge marginals of roots are 0."""
         mu = positive_float(mu, "mu")
-        value, nodes, edges = core.tree_expect(*self._arrays(s), mu, n_threads())
+        value, nodes, edges = self._call("expect", s, mu)
         return Expectation(value, Scores(nodes, s.offsets, edges, s.offsets))
-
-    def max_marginals(self, s: Scores) -> list[FloatArray]:
-        return split_flat(core.tree_max_marginals(*self._arrays(s), n_threads()), s.offsets)
-
-    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
-        self._check(s)
-        return self._edges.mixture(s, outputs, weights)
-
-    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
-        self._check(s)
-        return self._edges.score_of(s, outputs)
-
-    def log_n_outputs(self, s: Scores) -> FloatArray:
-        """float64[n]: p_i log L."""
-        return np.diff(s.offsets) * math.log(self.n_labels)
-
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
-        self._check(s)
-        return node_label_costs(s, y, table)
 
     def select(self, examples: Any) -> Tree:
         chosen = np.arange(len(self))[examples]
@@ -133,7 +78,7 @@ class Tree:
     def _check(self, s: Scores) -> None:
         if isinstance(s, Scores):  # sizes first: a wrong tree gets the clearest message
             self._check_sizes(s.offsets)
-        self._edges.check(s, self.n_labels, "Tree")
+        super()._check(s)
 
     def _check_sizes(self, offsets: IntArray) -> None:
         if len(offsets) - 1 != len(self):

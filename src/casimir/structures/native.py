@@ -1,0 +1,84 @@
+"""Oracles of the native core, and what structures that label the nodes of given graphs share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir._validate import positive_float, positive_int
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of
+from casimir.structures.base import Best, Pulled, TopK, node_label_costs, pad_topk, split_flat, split_outputs
+from casimir.structures.pairwise import EdgeLists
+
+
+class NativeOracles:
+    """max, topk, topk_until and max_marginals by the functions of the core whose names start with `_core`."""
+
+    _core: ClassVar[str]
+
+    def max(self, s: Scores) -> Best:
+        value, labels = self._call("max", s)
+        return Best(value, split_flat(labels, offsets_of(self._lengths(s))))
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        k = positive_int(k, "k")
+        values, counts, labels = self._call("topk", s, k, math.inf)
+        return TopK(pad_topk(values, counts, k), split_outputs(labels, counts, self._lengths(s)))
+
+    def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
+        """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
+        k, mu = positive_int(k, "k"), positive_float(mu, "mu")
+        values, counts, labels = self._call("topk", s, k, mu)
+        return Pulled(split_flat(values, offsets_of(counts)), split_outputs(labels, counts, self._lengths(s)))
+
+    def max_marginals(self, s: Scores) -> list[FloatArray]:
+        """List of float64[p_i, L]: max of score(y) over the outputs with y_v = j."""
+        return split_flat(self._call("max_marginals", s), s.offsets)
+
+    def _lengths(self, s: Scores) -> IntArray:
+        """int64[n]: p_i, the entries of an output."""
+        return np.diff(s.offsets)
+
+    def _arrays(self, s: Scores) -> tuple[Any, ...]:
+        """What the core's functions read, checked."""
+        raise NotImplementedError
+
+    def _call(self, oracle: str, s: Scores, *arguments: Any) -> Any:
+        return getattr(core, f"{self._core}_{oracle}")(*self._arrays(s), *arguments, n_threads())
+
+
+class LabelledGraph(NativeOracles):
+    """A label per node of each example's own graph, scores of nodes and edges."""
+
+    n_labels: int
+    _edges: EdgeLists
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
+        """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[(u, v), j, j'] = sum_k u_k [y_k,u = j, y_k,v = j']."""
+        self._check(s)
+        return self._edges.mixture(s, outputs, weights)
+
+    def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
+        self._check(s)
+        return self._edges.score_of(s, outputs)
+
+    def log_n_outputs(self, s: Scores) -> FloatArray:
+        """float64[n]: p_i log L."""
+        return np.diff(s.offsets) * math.log(self.n_labels)
+
+    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
+        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
+        self._check(s)
+        return node_label_costs(s, y, table)
+
+    def _check(self, s: Scores) -> None:
+        """Whether the scores are finite and belong to the graphs."""
+        self._edges.check(s, self.n_labels, type(self).__name__)
