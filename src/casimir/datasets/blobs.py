@@ -15,9 +15,9 @@ import numpy.typing as npt
 __all__ = ["Blob", "make_blobs"]
 
 HEIGHT, WIDTH = 48, 64
-_NOISE = 12.0  # standard deviation of the grey level of a pixel
-_SPECKS = 8  # per picture
-_PATCHES = (9, 2)  # of the background, of the animal
+_NOISE = 8.0  # standard deviation of the grey level of a pixel
+_SPECKS = 3  # per picture
+_PATCHES = (9, 3)  # of the background, of the animal
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Blob:
     mask: npt.NDArray[np.bool_]
 
 
-def make_blobs(n: int = 60, seed: int = 0) -> list[Blob]:
+def make_blobs(n: int = 80, seed: int = 0) -> list[Blob]:
     """n pictures."""
     return [_blob(np.random.default_rng([seed, k])) for k in range(n)]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from casimir.datasets.blobs import make_blobs
+from casimir.tasks.segment import features
+from casimir.tasks.segment.model import SegmentModel, train
 from casimir.tasks.segment.pictures import Picture, write_image
 
 
@@ -34,26 +37,23 @@ def blob_folder(tmp_path: Path, few_blobs: list[Picture]) -> Path:
     return write_folder(tmp_path / "data", few_blobs[:4])
 
 
-@pytest.fixture(scope="session")
-def small_looks() -> object:
-    """Fewer Fourier features for the whole session: the same code in less time."""
-    from dataclasses import replace
-
-    from casimir.tasks.segment import features
-
-    patch = pytest.MonkeyPatch()
+def shrink_looks(patch: pytest.MonkeyPatch) -> None:
+    """Fewer Fourier features: the same code in less time."""
     patch.setattr(features, "FIRST", replace(features.FIRST, n_features=300))
     patch.setattr(features, "AGAIN", replace(features.AGAIN, n_features=100))
     patch.setattr(features, "LAST_FEATURES", 60)
-    yield
-    patch.undo()
+
+
+@pytest.fixture
+def small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_looks(monkeypatch)
 
 
 @pytest.fixture(scope="session")
-def trained(few_blobs: list[Picture], small_looks: object) -> object:
-    from casimir.tasks.segment.model import train
-
-    return train(few_blobs[:8], tol=0.05)
+def trained(few_blobs: list[Picture]) -> SegmentModel:
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_looks(patch)
+        return train(few_blobs[:8], tol=0.05)
 
 
 @pytest.fixture(scope="session")

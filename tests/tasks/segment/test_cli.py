@@ -25,7 +25,7 @@ def model_folder(trained: SegmentModel, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_train_evaluate_and_predict(blob_folder: Path, tmp_path: Path, small_looks: object) -> None:
+def test_train_evaluate_and_predict(blob_folder: Path, tmp_path: Path, small_looks: None) -> None:
     model, seen = tmp_path / "model", tmp_path / "seen"
     result = invoke("train", "segment", "--data", blob_folder, "--model", model, "--pictures", seen, "--tol", 0.1, "-q")
     assert result.exit_code == 0, result.output
@@ -50,7 +50,7 @@ def test_train_evaluate_and_predict(blob_folder: Path, tmp_path: Path, small_loo
 
 
 def test_train_without_data_uses_made_up_pictures(
-    tmp_path: Path, small_looks: object, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_looks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import casimir.datasets.blobs
 

@@ -122,7 +122,7 @@ def test_ridge_without_a_fold_is_ridge_on_the_others(rng: np.random.Generator) -
     np.testing.assert_allclose(ridge.solve(without=1), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_learning_twice_gives_the_same(few_blobs: list[Picture], small_looks: object) -> None:
+def test_learning_twice_gives_the_same(few_blobs: list[Picture], small_looks: None) -> None:
     first, second = (learn_features(few_blobs[:4], seed=3)[1] for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a.nodes, b.nodes)

@@ -23,7 +23,7 @@ from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_fea
 from casimir.tasks.training import Run, fit, load_as
 
 KIND = "segment"
-DEFAULT_LAM = 0.03  # times 1/n
+DEFAULT_LAM = 0.01  # times 1/n
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def train(
 ) -> SegmentModel:
     """Learn features and weights from pictures with masks.
 
-    lam    None is 0.03 / n, chosen by cross-validation on the training half of the Weizmann horses
+    lam    None is 0.01 / n, chosen by cross-validation on the training half of the Weizmann horses
     track  wraps the list of pictures to look at, e.g. to show progress
     """
     features, graphs = learn_features(pictures, seed, track)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from casimir.tasks.segment.opencv import opencv
 from casimir.tasks.segment.pictures import Mask
 from casimir.tasks.segment.superpixels import Float32, IntArray
 
 SIZE = (24, 32)  # rows, columns
-_TEMPERATURES = (10.0, 40.0)
+_TEMPERATURES = (10.0, 40.0)  # of the fit over all cells
+_LOCAL = ((2.0, 4.0), (4.0, 10.0))  # reach in cells and temperature of local fits
 _SURE = 0.02  # no pixel is surer than 0.02 or 0.98
 
 
@@ -31,21 +33,31 @@ class Shapes:
         return cls(np.stack(small), fold)
 
     def expected(self, probability: Float32, fold: int | None = None) -> Float32:
-        """float32[H, W, 2]: the mean mask, weighted by exp(log-likelihood / temperature), at two temperatures.
+        """float32[H, W, 4]: the mean mask, weighted by exp(fit / temperature), for two whole and two local fits.
 
-        log-likelihood of mask m: sum_c m_c log p_c + (1 - m_c) log(1 - p_c), with p the probability of foreground in
-        the cells of 24 x 32.
+        The fit of mask m is sum_c m_c log(p_c / (1 - p_c)) over the cells c, with p the probability of foreground in
+        them: its log-likelihood but for a constant. A local fit weighs cells by how near they are, so that the legs of
+        one mask may go with the head of another.
         """
         masks = self.masks if fold is None else self.masks[self.fold != fold]
-        p = np.clip(_resized(probability, SIZE).ravel(), _SURE, 1 - _SURE)
-        fit = masks @ np.log(p / (1 - p))
-        return np.stack([_mean_mask(masks, fit / t, probability.shape) for t in _TEMPERATURES], axis=2)
+        p = np.clip(_resized(probability, SIZE), _SURE, 1 - _SURE)
+        cell_fit = masks.reshape(-1, *SIZE) * np.log(p / (1 - p))
+        whole = cell_fit.sum(axis=(1, 2), keepdims=True)
+        maps = [_mean_mask(masks, whole / temperature) for temperature in _TEMPERATURES]
+        maps += [_mean_mask(masks, _nearby(cell_fit, reach) / temperature) for reach, temperature in _LOCAL]
+        return np.stack([_resized(mean, probability.shape) for mean in maps], axis=2)
 
 
-def _mean_mask(masks: Float32, fit: Float32, shape: tuple[int, ...]) -> Float32:
-    weight = np.exp(fit - fit.max())
-    mean = (weight / weight.sum()) @ masks
-    return _resized(mean.reshape(SIZE).astype(np.float32), shape)
+def _mean_mask(masks: Float32, fit: Float32) -> Float32:
+    """float32[24, 32] from fits float32[m, 24, 32], or [m, 1, 1] for all cells alike."""
+    weight = np.exp(fit - fit.max(axis=0))
+    return np.asarray((weight * masks.reshape(-1, *SIZE)).sum(axis=0) / weight.sum(axis=0), dtype=np.float32)
+
+
+def _nearby(cell_fit: Float32, reach: float) -> Float32:
+    """The sum over cells, each weighted by exp(-distance^2 / (2 reach^2)), for every cell of every mask."""
+    weighted_mean = gaussian_filter1d(gaussian_filter1d(cell_fit, reach, axis=1), reach, axis=2)
+    return np.asarray(weighted_mean * (2 * np.pi * reach**2), dtype=np.float32)
 
 
 def _resized(values: Float32, shape: tuple[int, ...]) -> Float32:
