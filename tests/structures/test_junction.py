@@ -330,3 +330,11 @@ def test_tiny_scores_keep_their_order() -> None:
     s = structure.scores([[[0.0, 5e-324], [5e-324, 0.0]]], np.zeros((2, 2)))
     assert structure.max(s).outputs[0].tolist() == [1, 0]
     assert structure.max(s).value.tolist() == [1e-323]
+
+
+@pytest.mark.parametrize("examples", [slice(None, None, -1), slice(0, None, 2), np.array([True, False, True])])
+def test_sub_batches_are_taken_by_slices_and_masks(examples: slice | np.ndarray) -> None:
+    graphs = JunctionTree([[[0, 1]], [[1, 2], [0, 2]], []], 2)
+    s = random_like(graphs.scores([np.zeros((3, 2))] * 3, np.zeros((2, 2))), np.random.default_rng(0))
+    part = graphs.select(examples).max(s.select(examples))
+    np.testing.assert_array_equal(part.value, graphs.max(s).value[examples])

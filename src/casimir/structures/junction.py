@@ -62,7 +62,7 @@ class JunctionTree(LabelledGraph):
 
     def select(self, examples: Any) -> JunctionTree:
         """The structure of a sub-batch; elimination orders are shared with it."""
-        chosen = np.arange(len(self._edges))[examples]
+        chosen = np.ascontiguousarray(np.arange(len(self._edges))[examples])
         part = object.__new__(JunctionTree)
         part.n_labels, part.memory_limit = self.n_labels, self.memory_limit
         part._edges, part._graphs = self._edges.select(chosen), self._graphs.select(chosen)
