@@ -37,9 +37,9 @@ void BinaryKBest::run(BinaryGraph& graph, std::int64_t k, double mu) {
       if (!subset.looked) find_next(subset);
     Subset* chosen = best_subset();
     if (!chosen || sum - count * chosen->next_value >= mu) return;
-    values_.push_back(chosen->next_value);
+    values_.push_back(std::min(chosen->next_value, values_.back()));  // ties may differ in the last bits
     outputs_.push_back(chosen->next);
-    sum += chosen->next_value;
+    sum += values_.back();
     if (static_cast<std::int64_t>(values_.size()) < k) split(static_cast<std::size_t>(chosen - subsets_.data()));
   }
 }
@@ -94,19 +94,42 @@ void BinaryKBest::make_table() {
         subset.loss[v] = std::max(subset.loss[v], table_[v] - (values_[0] - subset.value));
 }
 
+/// The outputs in which one of the nodes of least loss leaves its label, and of them the best and first.
+///
+/// Let y_v be the lowest maximiser with v flipped. By submodularity y_v <= best if v is flipped to 0, and y_v >= best
+/// if it is flipped to 1, so outputs of the first kind come before those of the second. Of the first kind y_v is first
+/// for the lowest v: where another one leaves `best`, flipping that node alone loses no more. Of the second kind, once
+/// one leaves `best` at node d, those of nodes below d leave it earlier and come later.
 void BinaryKBest::take_first_of_least(Subset& subset, double least) {
+  bool down = false;  // a tie that flips a node to 0 was tried
+  std::int32_t limit = 0;
+  const auto ties = [&](std::int32_t v) { return subset.loss[static_cast<std::size_t>(v)] <= least + rounding_; };
   for (std::int32_t v = 0; v < graph_->size(); ++v) {
     if (subset.loss[static_cast<std::size_t>(v)] > least + tolerance_) continue;
-    graph_->mark();
-    graph_->force(v, 1 - subset.best[static_cast<std::size_t>(v)]);
-    graph_->best(candidate_);
-    graph_->rollback();
-    const double value = graph_->score(candidate_);
-    if (subset.has_next && !before(value, candidate_, subset.next_value, subset.next)) continue;
-    subset.has_next = true;
-    subset.next_value = value;
-    subset.next = candidate_;
+    const bool to_0 = subset.best[static_cast<std::size_t>(v)] == 1;
+    if (ties(v) && (!to_0 || down)) continue;
+    down = down || ties(v);
+    try_flip(subset, v);
   }
+  for (std::int32_t v = graph_->size() - 1; v >= limit && !down; --v) {
+    if (!ties(v) || subset.best[static_cast<std::size_t>(v)] == 1) continue;
+    try_flip(subset, v);
+    const auto leaves = std::mismatch(candidate_.begin(), candidate_.end(), subset.best.begin()).first;
+    limit = std::max(limit, static_cast<std::int32_t>(leaves - candidate_.begin()));
+  }
+}
+
+/// Takes the best output with node v flipped if it comes before the one found so far.
+void BinaryKBest::try_flip(Subset& subset, std::int32_t v) {
+  graph_->mark();
+  graph_->force(v, 1 - subset.best[static_cast<std::size_t>(v)]);
+  graph_->best(candidate_);
+  graph_->rollback();
+  const double value = graph_->score(candidate_);
+  if (subset.has_next && !before(value, candidate_, subset.next_value, subset.next)) return;
+  subset.has_next = true;
+  subset.next_value = value;
+  subset.next = candidate_;
 }
 
 /// Higher scores first; ties by the labels.

@@ -31,8 +31,8 @@ void MatchingKBest::run(const WeightTable& table, std::int64_t k, double mu) {
   while (count() < k) {
     const std::int64_t index = count(), room = k - index;
     split(table, index - 1);
-    // A part whose bound is below the best candidate cannot hold the next output; what lies more than mu below the first
-    // output has no weight, and is neither searched nor given out.
+    // A part whose bound is below the best candidate cannot hold the next output; what lies more than mu below the
+    // first output has no weight, and is neither searched nor given out.
     while (!parts_.empty() && values_[0] - parts_.top().bound <= mu + rounding_ &&
            (candidates_.empty() || parts_.top().bound + rounding_ >= candidates_.begin()->value)) {
       const Part part = parts_.top();
@@ -43,9 +43,9 @@ void MatchingKBest::run(const WeightTable& table, std::int64_t k, double mu) {
     const Candidate next = *candidates_.begin();
     candidates_.erase(candidates_.begin());
     found_.push_back(rebuild(table, next));
-    values_.push_back(next.value);
-    if (sum - static_cast<double>(index) * next.value >= mu) return;
-    sum += next.value;
+    values_.push_back(std::min(next.value, values_.back()));  // sums of equal weights may differ in the last bits
+    if (sum - static_cast<double>(index) * values_.back() >= mu) return;
+    sum += values_.back();
   }
 }
 

@@ -301,3 +301,22 @@ def test_training_on_noisy_blocks() -> None:
     found = cut.max(model.scores(result.w)).outputs
     wrong = sum(int(np.sum(a != b)) for a, b in zip(found, y, strict=True))
     assert wrong < sum(int(np.sum(a != b)) for a, b in zip(seen, y, strict=True))
+
+
+def test_values_do_not_rise_where_equal_sums_differ_in_the_last_bits() -> None:
+    rng = np.random.default_rng(0)
+    cut = GraphCut([list(itertools.combinations(range(5), 2))] * 20)
+    pairs = submodular(rng.integers(-3, 4, (20, 10, 2, 2)).astype(float)) / 3.0
+    value = cut.topk(cut.scores(rng.integers(-3, 4, (20, 5, 2)) / 3.0, list(pairs)), 32).value
+    assert np.all(value[:, 1:] <= value[:, :-1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_many_outputs_below_the_best_the_first_are_found(seed: int) -> None:
+    """Ties that flip nodes to 0, to 1 and several at once."""
+    rng = np.random.default_rng(seed)
+    edges = np.array([(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5), (6, 7), (7, 0)])
+    cut = GraphCut([rng.permutation(8)[edges]])
+    s = cut.scores([rng.integers(0, 3, (8, 2)).astype(float)], EQUAL * rng.integers(0, 2))
+    expected = rank(list_graph(2, 8, cut.edges(0)), s, 0)
+    np.testing.assert_array_equal(cut.topk(s, 100).outputs[0], expected.outputs[:100])

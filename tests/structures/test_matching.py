@@ -294,3 +294,11 @@ def test_training_certifies_its_gap() -> None:
     assert result.gap <= 1e-2
     found = cs.Matching().max(model.scores(result.w)).outputs
     assert np.mean([np.mean(a == b) for a, b in zip(y, found, strict=True)]) > 0.9
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_values_do_not_rise_where_equal_sums_differ_in_the_last_bits(null: bool) -> None:
+    rng = np.random.default_rng(0)
+    matching = Matching(null=null)
+    value = matching.topk(matching.scores(rng.integers(-3, 4, (50, 4, 5)) / 3.0), 100).value
+    assert np.all(value[:, 1:] <= value[:, :-1])

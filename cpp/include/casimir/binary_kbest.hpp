@@ -44,6 +44,7 @@ class BinaryKBest {
   void find_next(Subset& subset);
   double find_least_loss(Subset& subset);
   void take_first_of_least(Subset& subset, double least);
+  void try_flip(Subset& subset, std::int32_t v);
   Subset* best_subset();
   void split(std::size_t index);
   void make_table();
