@@ -1,5 +1,5 @@
-#include "bind.hpp"
 #include "casimir/chain_batch.hpp"
+#include "oracles.hpp"
 
 namespace {
 
@@ -30,52 +30,27 @@ using AnyEdges = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 nb::object max_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, int threads) {
   const auto batch = make_batch(nodes, offsets, edges);
-  std::vector<double> values(static_cast<std::size_t>(batch.size));
-  std::vector<std::int64_t> labels(static_cast<std::size_t>(batch.total()));
-  {
-    nb::gil_scoped_release release;
-    casimir::chain_max(batch, threads, values.data(), labels.data());
-  }
-  const std::size_t n = values.size(), total = labels.size();
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
+  return max_arrays(offsets.size() - 1, nodes.shape(0),
+                    [&](double* values, std::int64_t* labels) { casimir::chain_max(batch, threads, values, labels); });
 }
 
 nb::object topk_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, std::int64_t k, double mu, int threads) {
-  if (k < 1) throw std::invalid_argument("k must be at least 1.");
   const auto batch = make_batch(nodes, offsets, edges);
-  casimir::TopKBatch top;
-  {
-    nb::gil_scoped_release release;
-    top = casimir::chain_topk(batch, k, mu, threads);
-  }
-  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
-  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
-                        make_array(std::move(top.labels), {labels}));
+  return topk_arrays(k, mu, [&] { return casimir::chain_topk(batch, k, mu, threads); });
 }
 
 nb::object exp_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, double mu, int threads) {
-  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
   const auto batch = make_batch(nodes, offsets, edges);
-  const auto n = static_cast<std::size_t>(batch.size), total = static_cast<std::size_t>(batch.total());
-  const auto labels = static_cast<std::size_t>(batch.labels);
-  std::vector<double> values(n), node_marginals(total * labels), edge_marginals((total - n) * labels * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::chain_expect(batch, mu, threads, values.data(), node_marginals.data(), edge_marginals.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_marginals), {total, labels}),
-                        make_array(std::move(edge_marginals), {total - n, labels, labels}));
+  return expect_arrays(offsets.size() - 1, nodes.shape(0), nodes.shape(0) - (offsets.size() - 1), nodes.shape(1), mu,
+                       [&](double* values, double* node_out, double* edge_out) {
+                         casimir::chain_expect(batch, mu, threads, values, node_out, edge_out);
+                       });
 }
 
 nb::object max_marginals(Nodes nodes, Offsets offsets, AnyEdges edges, int threads) {
   const auto batch = make_batch(nodes, offsets, edges);
-  const auto total = static_cast<std::size_t>(batch.total()), labels = static_cast<std::size_t>(batch.labels);
-  std::vector<double> out(total * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::chain_max_marginals(batch, threads, out.data());
-  }
-  return make_array(std::move(out), {total, labels});
+  return table_array(nodes.shape(0), nodes.shape(1),
+                     [&](double* out) { casimir::chain_max_marginals(batch, threads, out); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "casimir/graph_cut.hpp"
 
-#include "bind.hpp"
+#include "oracles.hpp"
 
 namespace {
 
@@ -39,40 +39,21 @@ casimir::GraphBatch make_batch(const Nodes& nodes, const Offsets& offsets, const
 
 nb::object max_oracle(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offsets edge_offsets, int threads) {
   const auto batch = make_batch(nodes, offsets, edges, ends, edge_offsets);
-  std::vector<double> values(static_cast<std::size_t>(batch.size));
-  std::vector<std::int64_t> labels(static_cast<std::size_t>(batch.total()));
-  {
-    nb::gil_scoped_release release;
-    casimir::graph_cut_max(batch, threads, values.data(), labels.data());
-  }
-  const std::size_t n = values.size(), total = labels.size();
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
+  return max_arrays(offsets.size() - 1, nodes.shape(0), [&](double* values, std::int64_t* labels) {
+    casimir::graph_cut_max(batch, threads, values, labels);
+  });
 }
 
 nb::object topk_oracle(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offsets edge_offsets, std::int64_t k,
                        double mu, int threads) {
-  if (k < 1) throw std::invalid_argument("k must be at least 1.");
-  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
   const auto batch = make_batch(nodes, offsets, edges, ends, edge_offsets);
-  casimir::TopKBatch top;
-  {
-    nb::gil_scoped_release release;
-    top = casimir::graph_cut_topk(batch, k, mu, threads);
-  }
-  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
-  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
-                        make_array(std::move(top.labels), {labels}));
+  return topk_arrays(k, mu, [&] { return casimir::graph_cut_topk(batch, k, mu, threads); });
 }
 
 nb::object max_marginals(Nodes nodes, Offsets offsets, Edges edges, Ends ends, Offsets edge_offsets, int threads) {
   const auto batch = make_batch(nodes, offsets, edges, ends, edge_offsets);
-  const auto total = static_cast<std::size_t>(batch.total());
-  std::vector<double> out(2 * total);
-  {
-    nb::gil_scoped_release release;
-    casimir::graph_cut_max_marginals(batch, threads, out.data());
-  }
-  return make_array(std::move(out), {total, std::size_t{2}});
+  return table_array(nodes.shape(0), nodes.shape(1),
+                     [&](double* out) { casimir::graph_cut_max_marginals(batch, threads, out); });
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "bind.hpp"
 #include "casimir/junction_batch.hpp"
+#include "oracles.hpp"
 
 namespace {
 
@@ -66,55 +66,31 @@ casimir::JunctionBatch make_batch(const JunctionGraphs& graphs, const Nodes& nod
 nb::object max_oracle(const JunctionGraphs& graphs, Nodes nodes, Integers offsets, std::optional<Edges> edges,
                       Integers edge_offsets, int threads) {
   const auto batch = make_batch(graphs, nodes, offsets, edges, edge_offsets);
-  const std::size_t n = offsets.size() - 1, total = nodes.shape(0);
-  std::vector<double> values(n);
-  std::vector<std::int64_t> labels(total);
-  {
-    nb::gil_scoped_release release;
-    casimir::junction_max(batch, threads, values.data(), labels.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
+  return max_arrays(offsets.size() - 1, nodes.shape(0), [&](double* values, std::int64_t* labels) {
+    casimir::junction_max(batch, threads, values, labels);
+  });
 }
 
 nb::object topk_oracle(const JunctionGraphs& graphs, Nodes nodes, Integers offsets, std::optional<Edges> edges,
                        Integers edge_offsets, std::int64_t k, double mu, int threads) {
-  if (k < 1) throw std::invalid_argument("k must be at least 1.");
   const auto batch = make_batch(graphs, nodes, offsets, edges, edge_offsets);
-  casimir::TopKBatch top;
-  {
-    nb::gil_scoped_release release;
-    top = casimir::junction_topk(batch, k, mu, threads);
-  }
-  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
-  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
-                        make_array(std::move(top.labels), {labels}));
+  return topk_arrays(k, mu, [&] { return casimir::junction_topk(batch, k, mu, threads); });
 }
 
 nb::object exp_oracle(const JunctionGraphs& graphs, Nodes nodes, Integers offsets, std::optional<Edges> edges,
                       Integers edge_offsets, double mu, int threads) {
-  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
   const auto batch = make_batch(graphs, nodes, offsets, edges, edge_offsets);
-  const std::size_t n = offsets.size() - 1, total = nodes.shape(0), labels = nodes.shape(1);
-  const auto count = static_cast<std::size_t>(edge_offsets.data()[n]);
-  std::vector<double> values(n), node_marginals(total * labels), edge_marginals(count * labels * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::junction_expect(batch, mu, threads, values.data(), node_marginals.data(), edge_marginals.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_marginals), {total, labels}),
-                        make_array(std::move(edge_marginals), {count, labels, labels}));
+  return expect_arrays(offsets.size() - 1, nodes.shape(0), static_cast<std::size_t>(edge_offsets.data()[graphs.size()]),
+                       nodes.shape(1), mu, [&](double* values, double* node_out, double* edge_out) {
+                         casimir::junction_expect(batch, mu, threads, values, node_out, edge_out);
+                       });
 }
 
 nb::object max_marginals(const JunctionGraphs& graphs, Nodes nodes, Integers offsets, std::optional<Edges> edges,
                          Integers edge_offsets, int threads) {
   const auto batch = make_batch(graphs, nodes, offsets, edges, edge_offsets);
-  const std::size_t total = nodes.shape(0), labels = nodes.shape(1);
-  std::vector<double> out(total * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::junction_max_marginals(batch, threads, out.data());
-  }
-  return make_array(std::move(out), {total, labels});
+  return table_array(nodes.shape(0), nodes.shape(1),
+                     [&](double* out) { casimir::junction_max_marginals(batch, threads, out); });
 }
 
 }  // namespace

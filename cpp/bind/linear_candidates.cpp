@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "oracles.hpp"
 #include "problem.hpp"
 
 namespace {
@@ -50,17 +51,11 @@ ProblemHandle make_linear_candidates(Ints offsets, InArray<T, nb::ndim<2>> featu
 }
 
 nb::object decode_candidates(const ProblemHandle& handle, Vector w, int threads) {
-  const auto* candidates = dynamic_cast<const casimir::LinearCandidates*>(handle.problem.get());
-  if (!candidates) throw std::invalid_argument("decode_candidates needs linear candidates.");
-  if (static_cast<std::int64_t>(w.size()) != candidates->dim()) throw std::invalid_argument("w has the wrong size.");
-  const auto n = static_cast<std::size_t>(candidates->size());
-  std::vector<std::int64_t> indices(n);
-  std::vector<double> values(n);
-  {
-    nb::gil_scoped_release release;
-    candidates->decode(w.data(), threads, indices.data(), values.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(indices), {n}));
+  const auto& candidates =
+      problem_as<casimir::LinearCandidates>(handle, w, "decode_candidates needs linear candidates.");
+  const auto n = static_cast<std::size_t>(candidates.size());
+  return max_arrays(
+      n, n, [&](double* values, std::int64_t* indices) { candidates.decode(w.data(), threads, indices, values); });
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #include "casimir/linear_chain.hpp"
 
+#include "oracles.hpp"
 #include "token_features.hpp"
 
 namespace {
@@ -26,18 +27,10 @@ ProblemHandle make_linear_chain(Ints offsets, Ints indptr, Indices indices, nb::
 }
 
 nb::object decode(const ProblemHandle& handle, InArray<double, nb::ndim<1>> w, int threads) {
-  const auto* chain = dynamic_cast<const casimir::LinearChain*>(handle.problem.get());
-  if (!chain) throw std::invalid_argument("decode needs a linear chain.");
-  if (static_cast<std::int64_t>(w.size()) != chain->dim()) throw std::invalid_argument("w has the wrong size.");
-  const auto n = static_cast<std::size_t>(chain->size());
-  const auto tokens = static_cast<std::size_t>(chain->data().offsets[n]);
-  std::vector<std::int64_t> labels(tokens);
-  std::vector<double> values(n);
-  {
-    nb::gil_scoped_release release;
-    chain->decode(w.data(), threads, labels.data(), values.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {tokens}));
+  const auto& chain = problem_as<casimir::LinearChain>(handle, w, "decode needs a linear chain.");
+  const auto n = static_cast<std::size_t>(chain.size());
+  return max_arrays(n, static_cast<std::size_t>(chain.data().offsets[n]),
+                    [&](double* values, std::int64_t* labels) { chain.decode(w.data(), threads, labels, values); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "casimir/linear_tree.hpp"
 
+#include "oracles.hpp"
 #include "token_features.hpp"
 #include "tree_order.hpp"
 
@@ -27,18 +28,10 @@ ProblemHandle make_linear_tree(Ints offsets, Ints indptr, Indices indices, nb::o
 }
 
 nb::object decode_trees(const ProblemHandle& handle, InArray<double, nb::ndim<1>> w, int threads) {
-  const auto* trees = dynamic_cast<const casimir::LinearTree*>(handle.problem.get());
-  if (!trees) throw std::invalid_argument("decode_trees needs linear trees.");
-  if (static_cast<std::int64_t>(w.size()) != trees->dim()) throw std::invalid_argument("w has the wrong size.");
-  const auto n = static_cast<std::size_t>(trees->size());
-  const auto nodes = static_cast<std::size_t>(trees->data().offsets[n]);
-  std::vector<std::int64_t> labels(nodes);
-  std::vector<double> values(n);
-  {
-    nb::gil_scoped_release release;
-    trees->decode(w.data(), threads, labels.data(), values.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {nodes}));
+  const auto& trees = problem_as<casimir::LinearTree>(handle, w, "decode_trees needs linear trees.");
+  const auto n = static_cast<std::size_t>(trees.size());
+  return max_arrays(n, static_cast<std::size_t>(trees.data().offsets[n]),
+                    [&](double* values, std::int64_t* labels) { trees.decode(w.data(), threads, labels, values); });
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "bind.hpp"
 #include "casimir/matching_batch.hpp"
+#include "oracles.hpp"
 
 namespace {
 
@@ -29,29 +29,15 @@ casimir::MatchingBatch make_batch(const Weights& weights, const Offsets& offsets
 
 nb::object max_oracle(Weights weights, Offsets offsets, Shapes shapes, bool null, int threads) {
   const auto batch = make_batch(weights, offsets, shapes, null);
-  std::vector<double> values(static_cast<std::size_t>(batch.size));
-  std::vector<std::int64_t> columns(static_cast<std::size_t>(batch.row_offsets().back()));
-  {
-    nb::gil_scoped_release release;
-    casimir::matching_max(batch, threads, values.data(), columns.data());
-  }
-  const std::size_t n = values.size(), total = columns.size();
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(columns), {total}));
+  return max_arrays(
+      offsets.size() - 1, static_cast<std::size_t>(batch.row_offsets().back()),
+      [&](double* values, std::int64_t* columns) { casimir::matching_max(batch, threads, values, columns); });
 }
 
 nb::object topk_oracle(Weights weights, Offsets offsets, Shapes shapes, bool null, std::int64_t k, double mu,
                        int threads) {
-  if (k < 1) throw std::invalid_argument("k must be at least 1.");
-  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
   const auto batch = make_batch(weights, offsets, shapes, null);
-  casimir::MatchingTopK top;
-  {
-    nb::gil_scoped_release release;
-    top = casimir::matching_topk(batch, k, mu, threads);
-  }
-  const std::size_t values = top.values.size(), counts = top.counts.size(), columns = top.columns.size();
-  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
-                        make_array(std::move(top.columns), {columns}));
+  return topk_arrays(k, mu, [&] { return casimir::matching_topk(batch, k, mu, threads); });
 }
 
 nb::object max_marginals(Weights weights, Offsets offsets, Shapes shapes, bool null, int threads) {

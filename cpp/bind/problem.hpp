@@ -24,6 +24,15 @@ inline void check_labelled(const ProblemHandle& handle) {
   if (!handle.labelled) throw std::invalid_argument("losses need labels: give y.");
 }
 
+/// The problem as a P, for whose weights w has the right size.
+template <class P>
+const P& problem_as(const ProblemHandle& handle, const InArray<double, nb::ndim<1>>& w, const char* wrong_kind) {
+  const auto* problem = dynamic_cast<const P*>(handle.problem.get());
+  if (!problem) throw std::invalid_argument(wrong_kind);
+  if (static_cast<std::int64_t>(w.size()) != problem->dim()) throw std::invalid_argument("w has the wrong size.");
+  return *problem;
+}
+
 /// Throws unless offsets[count] divides `total` items among examples.
 inline void check_offsets(const std::int64_t* offsets, std::size_t count, std::int64_t total, bool allow_empty,
                           const char* name) {

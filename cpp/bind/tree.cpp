@@ -1,5 +1,5 @@
-#include "bind.hpp"
 #include "casimir/tree_batch.hpp"
+#include "oracles.hpp"
 #include "tree_order.hpp"
 
 namespace {
@@ -50,54 +50,29 @@ nb::object order_oracle(Ints parents, Ints offsets) {
 
 nb::object max_oracle(Nodes nodes, Ints offsets, AnyEdges edges, Ints node, Ints parent, Ints subtree, int threads) {
   const auto batch = make_batch(nodes, offsets, edges, node, parent, subtree);
-  std::vector<double> values(static_cast<std::size_t>(batch.size));
-  std::vector<std::int64_t> labels(static_cast<std::size_t>(batch.total()));
-  {
-    nb::gil_scoped_release release;
-    casimir::tree_max(batch, threads, values.data(), labels.data());
-  }
-  const std::size_t n = values.size(), total = labels.size();
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(labels), {total}));
+  return max_arrays(offsets.size() - 1, nodes.shape(0),
+                    [&](double* values, std::int64_t* labels) { casimir::tree_max(batch, threads, values, labels); });
 }
 
 nb::object topk_oracle(Nodes nodes, Ints offsets, AnyEdges edges, Ints node, Ints parent, Ints subtree, std::int64_t k,
                        double mu, int threads) {
-  if (k < 1) throw std::invalid_argument("k must be at least 1.");
   const auto batch = make_batch(nodes, offsets, edges, node, parent, subtree);
-  casimir::TreeTopK top;
-  {
-    nb::gil_scoped_release release;
-    top = casimir::tree_topk(batch, k, mu, threads);
-  }
-  const std::size_t values = top.values.size(), counts = top.counts.size(), labels = top.labels.size();
-  return nb::make_tuple(make_array(std::move(top.values), {values}), make_array(std::move(top.counts), {counts}),
-                        make_array(std::move(top.labels), {labels}));
+  return topk_arrays(k, mu, [&] { return casimir::tree_topk(batch, k, mu, threads); });
 }
 
 nb::object exp_oracle(Nodes nodes, Ints offsets, AnyEdges edges, Ints node, Ints parent, Ints subtree, double mu,
                       int threads) {
-  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
   const auto batch = make_batch(nodes, offsets, edges, node, parent, subtree);
-  const auto n = static_cast<std::size_t>(batch.size), total = static_cast<std::size_t>(batch.total());
-  const auto labels = static_cast<std::size_t>(batch.labels);
-  std::vector<double> values(n), node_marginals(total * labels), edge_marginals(total * labels * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::tree_expect(batch, mu, threads, values.data(), node_marginals.data(), edge_marginals.data());
-  }
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_marginals), {total, labels}),
-                        make_array(std::move(edge_marginals), {total, labels, labels}));
+  return expect_arrays(offsets.size() - 1, nodes.shape(0), nodes.shape(0), nodes.shape(1), mu,
+                       [&](double* values, double* node_out, double* edge_out) {
+                         casimir::tree_expect(batch, mu, threads, values, node_out, edge_out);
+                       });
 }
 
 nb::object max_marginals(Nodes nodes, Ints offsets, AnyEdges edges, Ints node, Ints parent, Ints subtree, int threads) {
   const auto batch = make_batch(nodes, offsets, edges, node, parent, subtree);
-  const auto total = static_cast<std::size_t>(batch.total()), labels = static_cast<std::size_t>(batch.labels);
-  std::vector<double> out(total * labels);
-  {
-    nb::gil_scoped_release release;
-    casimir::tree_max_marginals(batch, threads, out.data());
-  }
-  return make_array(std::move(out), {total, labels});
+  return table_array(nodes.shape(0), nodes.shape(1),
+                     [&](double* out) { casimir::tree_max_marginals(batch, threads, out); });
 }
 
 template <class Function, class... Extra>

@@ -435,37 +435,29 @@ Box true_box(const BoxBatch& batch, std::int64_t i) {
           static_cast<std::int32_t>(t[3])};
 }
 
-template <class T>
-void append(std::vector<T>& all, const std::vector<T>& part) {
-  all.insert(all.end(), part.begin(), part.end());
-}
-
 }  // namespace
 
+void BoxSearchResult::append(const BoxSearchResult& more) {
+  casimir::append(values, more.values);
+  casimir::append(boxes, more.boxes);
+  casimir::append(counts, more.counts);
+  casimir::append(expanded, more.expanded);
+  casimir::append(complete, more.complete);
+  casimir::append(open, more.open);
+}
+
 BoxSearchResult box_search(const BoxBatch& batch, const BoxSearchOptions& options, int threads) {
-  std::vector<BoxSearchResult> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+  return joined_chunks<BoxSearchResult>(batch.size, threads, [&](auto begin, auto end, BoxSearchResult& result) {
     for (std::int64_t i = begin; i < end; ++i) {
       const Map map(batch.maps + batch.offsets[i], batch.shapes[2 * i], batch.shapes[2 * i + 1]);
       const Overlap overlap =
           batch.weights ? Overlap(batch.weights[i], map.original(true_box(batch, i))) : Overlap(0.0, {});
-      auto& result = parts[static_cast<std::size_t>(worker)];
       if (options.bound == BoxBound::columns)
         search_map<ColumnsBound>(map, overlap, options, result);
       else
         search_map<CornersBound>(map, overlap, options, result);
     }
   });
-  BoxSearchResult all;
-  for (const BoxSearchResult& part : parts) {
-    append(all.values, part.values);
-    append(all.boxes, part.boxes);
-    append(all.counts, part.counts);
-    append(all.expanded, part.expanded);
-    append(all.complete, part.complete);
-    append(all.open, part.open);
-  }
-  return all;
 }
 
 }  // namespace casimir

@@ -89,27 +89,16 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
 }
 
 TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int threads) {
-  std::vector<TopKBatch> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+  return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     PaddedChain chain(batch);
     KBest kbest;
-    TopKBatch& part = parts[static_cast<std::size_t>(worker)];
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       chain.max_tables();
       kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu);
-      part.counts.push_back(kbest.count());
-      part.values.insert(part.values.end(), kbest.values(), kbest.values() + kbest.count());
-      part.labels.insert(part.labels.end(), kbest.labels(0), kbest.labels(kbest.count()));
+      out.add(kbest.count(), kbest.values(), kbest.labels(0), chain.length());
     }
   });
-  TopKBatch all;
-  for (const TopKBatch& part : parts) {
-    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
-    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
-    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
-  }
-  return all;
 }
 
 void chain_expect(const ChainBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {

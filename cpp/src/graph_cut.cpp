@@ -95,26 +95,17 @@ void graph_cut_max_marginals(const GraphBatch& batch, int threads, double* out) 
 }
 
 TopKBatch graph_cut_topk(const GraphBatch& batch, std::int64_t k, double mu, int threads) {
-  std::vector<TopKBatch> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+  return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     BinaryGraph graph;
     BinaryKBest kbest;
-    TopKBatch& part = parts[static_cast<std::size_t>(worker)];
     for (std::int64_t i = begin; i < end; ++i) {
       graph.load(batch, i);
       kbest.run(graph, k, mu);
-      part.counts.push_back(static_cast<std::int64_t>(kbest.values().size()));
-      part.values.insert(part.values.end(), kbest.values().begin(), kbest.values().end());
-      for (const auto& y : kbest.outputs()) part.labels.insert(part.labels.end(), y.begin(), y.end());
+      out.counts.push_back(static_cast<std::int64_t>(kbest.values().size()));
+      out.values.insert(out.values.end(), kbest.values().begin(), kbest.values().end());
+      for (const auto& y : kbest.outputs()) out.labels.insert(out.labels.end(), y.begin(), y.end());
     }
   });
-  TopKBatch all;
-  for (const TopKBatch& part : parts) {
-    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
-    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
-    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
-  }
-  return all;
 }
 
 }  // namespace casimir

@@ -146,22 +146,15 @@ void junction_max(const JunctionBatch& batch, int threads, double* values, std::
 }
 
 TopKBatch junction_topk(const JunctionBatch& batch, std::int64_t k, double mu, int threads) {
-  std::vector<TopKBatch> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.graphs.size(), threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+  const std::int64_t n = batch.graphs.size();
+  return joined_chunks<TopKBatch>(n, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     Loaded example(batch);
     SortedOutputs sorted;
     for (std::int64_t i = begin; i < end; ++i) {
       const double best = example.load_losses(i);
-      sorted.run(example.tables, best, k, mu, parts[static_cast<std::size_t>(worker)]);
+      sorted.run(example.tables, best, k, mu, out);
     }
   });
-  TopKBatch all;
-  for (const TopKBatch& part : parts) {
-    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
-    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
-    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
-  }
-  return all;
 }
 
 void junction_expect(const JunctionBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {

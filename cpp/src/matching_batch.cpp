@@ -33,27 +33,18 @@ void matching_max(const MatchingBatch& batch, int threads, double* values, std::
   });
 }
 
-MatchingTopK matching_topk(const MatchingBatch& batch, std::int64_t k, double mu, int threads) {
-  std::vector<MatchingTopK> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+TopKBatch matching_topk(const MatchingBatch& batch, std::int64_t k, double mu, int threads) {
+  return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     MatchingKBest kbest;
-    MatchingTopK& part = parts[static_cast<std::size_t>(worker)];
     for (std::int64_t i = begin; i < end; ++i) {
       const WeightTable table = batch.table(i);
       kbest.run(table, k, mu);
-      part.counts.push_back(kbest.count());
-      part.values.insert(part.values.end(), kbest.values(), kbest.values() + kbest.count());
+      out.counts.push_back(kbest.count());
+      out.values.insert(out.values.end(), kbest.values(), kbest.values() + kbest.count());
       for (std::int64_t j = 0; j < kbest.count(); ++j)
-        part.columns.insert(part.columns.end(), kbest.output(j), kbest.output(j) + table.rows);
+        out.labels.insert(out.labels.end(), kbest.output(j), kbest.output(j) + table.rows);
     }
   });
-  MatchingTopK all;
-  for (const MatchingTopK& part : parts) {
-    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
-    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
-    all.columns.insert(all.columns.end(), part.columns.begin(), part.columns.end());
-  }
-  return all;
 }
 
 void matching_max_marginals(const MatchingBatch& batch, int threads, double* out) {

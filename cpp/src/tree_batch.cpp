@@ -34,27 +34,17 @@ void tree_max(const TreeBatch& batch, int threads, double* values, std::int64_t*
   });
 }
 
-TreeTopK tree_topk(const TreeBatch& batch, std::int64_t k, double mu, int threads) {
-  std::vector<TreeTopK> parts(static_cast<std::size_t>(std::max(threads, 1)));
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+TopKBatch tree_topk(const TreeBatch& batch, std::int64_t k, double mu, int threads) {
+  return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     TreeMax best;
     TreeKBest kbest;
-    TreeTopK& part = parts[static_cast<std::size_t>(worker)];
     for (std::int64_t i = begin; i < end; ++i) {
-      best.run(batch.tree(i));
+      const TreeView tree = batch.tree(i);
+      best.run(tree);
       kbest.run(best, k, mu);
-      part.counts.push_back(kbest.count());
-      part.values.insert(part.values.end(), kbest.values(), kbest.values() + kbest.count());
-      part.labels.insert(part.labels.end(), kbest.labels(), kbest.labels() + kbest.count() * batch.tree(i).p);
+      out.add(kbest.count(), kbest.values(), kbest.labels(), tree.p);
     }
   });
-  TreeTopK all;
-  for (const TreeTopK& part : parts) {
-    all.values.insert(all.values.end(), part.values.begin(), part.values.end());
-    all.counts.insert(all.counts.end(), part.counts.begin(), part.counts.end());
-    all.labels.insert(all.labels.end(), part.labels.begin(), part.labels.end());
-  }
-  return all;
 }
 
 void tree_expect(const TreeBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {

@@ -45,6 +45,8 @@ struct BoxSearchResult {
   std::vector<std::int64_t> expanded;  // [n]: sets that were split
   std::vector<std::int64_t> complete;  // [n]: 0 where the budget ended the search
   std::vector<double> open;            // [n]: an upper bound of every box that is not listed; -inf when all are
+
+  void append(const BoxSearchResult& more);
 };
 
 BoxSearchResult box_search(const BoxBatch& batch, const BoxSearchOptions& options, int threads);

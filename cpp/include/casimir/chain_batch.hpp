@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "casimir/topk_batch.hpp"
 
 namespace casimir {
 
@@ -18,12 +19,6 @@ struct ChainBatch {
 
   std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
   std::int64_t total() const { return offsets[size] - offsets[0]; }
-};
-
-struct TopKBatch {
-  std::vector<double> values;        // sum k_i
-  std::vector<std::int64_t> counts;  // k_i
-  std::vector<std::int64_t> labels;  // sum k_i p_i
 };
 
 void chain_max(const ChainBatch&, int threads, double* values, std::int64_t* labels);

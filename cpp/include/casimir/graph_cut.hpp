@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "casimir/chain_batch.hpp"
 #include "casimir/maxflow.hpp"
+#include "casimir/topk_batch.hpp"
 
 namespace casimir {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "casimir/chain_batch.hpp"
 #include "casimir/junction_plan.hpp"
+#include "casimir/topk_batch.hpp"
 
 namespace casimir {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "casimir/assignment.hpp"
+#include "casimir/topk_batch.hpp"
 
 namespace casimir {
 
@@ -25,14 +26,9 @@ struct MatchingBatch {
   std::vector<std::int64_t> row_offsets() const;
 };
 
-struct MatchingTopK {
-  std::vector<double> values;         // sum k_i
-  std::vector<std::int64_t> counts;   // k_i
-  std::vector<std::int64_t> columns;  // sum k_i p_i
-};
-
 void matching_max(const MatchingBatch&, int threads, double* values, std::int64_t* columns);
-MatchingTopK matching_topk(const MatchingBatch&, std::int64_t k, double mu, int threads);
+/// The labels are columns.
+TopKBatch matching_topk(const MatchingBatch&, std::int64_t k, double mu, int threads);
 /// out: as the weights; the largest weight of a matching in which row v takes column z.
 void matching_max_marginals(const MatchingBatch&, int threads, double* out);
 

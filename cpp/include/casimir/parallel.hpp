@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace casimir {
@@ -31,6 +32,24 @@ void parallel_chunks(std::int64_t n, int threads, Body&& body) {
   for (auto& thread : pool) thread.join();
   for (auto& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+/// Calls body(begin, end, out) on chunks as above, and appends what they leave in `out` to each other, in order.
+template <class Result, class Body>
+Result joined_chunks(std::int64_t n, int threads, Body&& body) {
+  std::vector<Result> parts(static_cast<std::size_t>(std::max(threads, 1)));
+  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+    body(begin, end, parts[static_cast<std::size_t>(worker)]);
+  });
+  Result all = std::move(parts[0]);
+  for (std::size_t part = 1; part < parts.size(); ++part) all.append(parts[part]);
+  return all;
+}
+
+/// all <- all, part
+template <class T>
+void append(std::vector<T>& all, const std::vector<T>& part) {
+  all.insert(all.end(), part.begin(), part.end());
 }
 
 }  // namespace casimir

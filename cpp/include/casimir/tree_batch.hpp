@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "casimir/topk_batch.hpp"
 #include "casimir/tree_order.hpp"
 #include "casimir/tree_view.hpp"
 
@@ -35,15 +35,9 @@ struct TreeBatch {
   }
 };
 
-struct TreeTopK {
-  std::vector<double> values;        // sum k_i
-  std::vector<std::int64_t> counts;  // k_i
-  std::vector<std::int64_t> labels;  // sum k_i p_i
-};
-
 void tree_max(const TreeBatch&, int threads, double* values, std::int64_t* labels);
 /// At most k outputs; with a finite mu only those that l2 smoothing may give a weight.
-TreeTopK tree_topk(const TreeBatch&, std::int64_t k, double mu, int threads);
+TopKBatch tree_topk(const TreeBatch&, std::int64_t k, double mu, int threads);
 /// nodes: [N][labels], edges: [N][labels][labels], zero at roots.
 void tree_expect(const TreeBatch&, double mu, int threads, double* values, double* nodes, double* edges);
 void tree_max_marginals(const TreeBatch&, int threads, double* out);
