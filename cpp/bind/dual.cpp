@@ -40,8 +40,38 @@ void check(const DualHandle& dual, const Order& order, const OutVector& w, doubl
       throw std::invalid_argument("order names an example that does not exist.");
 }
 
-nb::object to_tuple(const casimir::PassResult& result) {
+/// (gap, oracle calls, visits) of a pass over `order`, run without the GIL.
+template <class Pass>
+nb::object run_pass(const DualHandle& dual, const Order& order, const OutVector& w, double sigma, Pass&& pass) {
+  check(dual, order, w, sigma);
+  casimir::PassResult result;
+  {
+    nb::gil_scoped_release release;
+    result = pass(order.data(), static_cast<std::int64_t>(order.size()), w.data());
+  }
   return nb::make_tuple(result.gap, result.oracle_calls, result.visits);
+}
+
+nb::object exact_pass(DualHandle& dual, Order order, double sigma, bool pairwise, int steps, OutVector w,
+                      casimir::DualAverage* average) {
+  const auto rule = pairwise ? casimir::StepRule::kPairwise : casimir::StepRule::kFrankWolfe;
+  return run_pass(dual, order, w, sigma, [&](const std::int64_t* examples, std::int64_t count, double* out) {
+    return dual.blocks->exact_pass(examples, count, sigma, rule, steps, out, average);
+  });
+}
+
+nb::object cached_pass(DualHandle& dual, Order order, double sigma, int steps, double skip_below, OutVector w) {
+  return run_pass(dual, order, w, sigma, [&](const std::int64_t* examples, std::int64_t count, double* out) {
+    return dual.blocks->cached_pass(examples, count, sigma, steps, skip_below, out);
+  });
+}
+
+nb::object averaged_pass(DualHandle& dual, Order order, double sigma, bool pairwise, int steps, OutVector w,
+                         OutVector q, double mass, double next_weight, double ell_sum) {
+  check(dual, order, q, sigma);
+  casimir::DualAverage average{q.data(), mass, next_weight, ell_sum};
+  nb::object result = exact_pass(dual, order, sigma, pairwise, steps, w, &average);
+  return nb::make_tuple(result, average.mass, average.next_weight, average.ell_sum);
 }
 
 }  // namespace
@@ -54,50 +84,16 @@ void bind_dual(nb::module_& m) {
       .def(
           "exact_pass",
           [](DualHandle& d, Order order, double sigma, bool pairwise, int steps, OutVector w) {
-            check(d, order, w, sigma);
-            casimir::PassResult result;
-            {
-              nb::gil_scoped_release release;
-              result = d.blocks->exact_pass(order.data(), static_cast<std::int64_t>(order.size()), sigma,
-                                            pairwise ? casimir::StepRule::kPairwise : casimir::StepRule::kFrankWolfe,
-                                            steps, w.data(), nullptr);
-            }
-            return to_tuple(result);
+            return exact_pass(d, order, sigma, pairwise, steps, w, nullptr);
           },
           nb::arg("order").noconvert(), nb::arg("sigma"), nb::arg("pairwise"), nb::arg("steps"),
           nb::arg("w").noconvert(), "(mean block gap, oracle calls, visits); w is updated in place.")
-      .def(
-          "averaged_pass",
-          [](DualHandle& d, Order order, double sigma, bool pairwise, int steps, OutVector w, OutVector q, double mass,
-             double next_weight, double ell_sum) {
-            check(d, order, w, sigma);
-            check(d, order, q, sigma);
-            casimir::DualAverage average{q.data(), mass, next_weight, ell_sum};
-            casimir::PassResult result;
-            {
-              nb::gil_scoped_release release;
-              result = d.blocks->exact_pass(order.data(), static_cast<std::int64_t>(order.size()), sigma,
-                                            pairwise ? casimir::StepRule::kPairwise : casimir::StepRule::kFrankWolfe,
-                                            steps, w.data(), &average);
-            }
-            return nb::make_tuple(to_tuple(result), average.mass, average.next_weight, average.ell_sum);
-          },
-          nb::arg("order").noconvert(), nb::arg("sigma"), nb::arg("pairwise"), nb::arg("steps"),
-          nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("mass"), nb::arg("next_weight"),
-          nb::arg("ell_sum"), "An exact pass that also keeps sum_t t w_t = mass w - q and sum_t t ell_t.")
-      .def(
-          "cached_pass",
-          [](DualHandle& d, Order order, double sigma, int steps, double skip_below, OutVector w) {
-            check(d, order, w, sigma);
-            casimir::PassResult result;
-            {
-              nb::gil_scoped_release release;
-              result = d.blocks->cached_pass(order.data(), static_cast<std::int64_t>(order.size()), sigma, steps,
-                                             skip_below, w.data());
-            }
-            return to_tuple(result);
-          },
-          nb::arg("order").noconvert(), nb::arg("sigma"), nb::arg("steps"), nb::arg("skip_below"),
-          nb::arg("w").noconvert(), "(mean block gap, 0, visits); moves weight between cached outputs only.");
+      .def("averaged_pass", &averaged_pass, nb::arg("order").noconvert(), nb::arg("sigma"), nb::arg("pairwise"),
+           nb::arg("steps"), nb::arg("w").noconvert(), nb::arg("q").noconvert(), nb::arg("mass"),
+           nb::arg("next_weight"), nb::arg("ell_sum"),
+           "An exact pass that also keeps sum_t t w_t = mass w - q and sum_t t ell_t.")
+      .def("cached_pass", &cached_pass, nb::arg("order").noconvert(), nb::arg("sigma"), nb::arg("steps"),
+           nb::arg("skip_below"), nb::arg("w").noconvert(),
+           "(mean block gap, 0, visits); moves weight between cached outputs only.");
   m.def("dual_blocks", &make_dual, nb::arg("problem"), "Dual blocks of a Problem with labels, starting at the truth.");
 }
