@@ -23,11 +23,17 @@ struct Test {
   void (*run)();
 };
 
-constexpr Test kTests[] = {{"simplex", test_simplex},       {"lanes", test_lanes},
-                           {"chain", test_chain},           {"linear_chain", test_linear_chain},
-                           {"candidates", test_candidates}, {"dual", test_dual},
-                           {"maxflow", test_maxflow},       {"box_search", test_box_search},
-                           {"matching", test_matching},     {"junction", test_junction}};
+constexpr Test kTests[] = {{"simplex", test_simplex},
+                           {"lanes", test_lanes},
+                           {"chain", test_chain},
+                           {"linear_chain", test_linear_chain},
+                           {"candidates", test_candidates},
+                           {"dual", test_dual},
+                           {"maxflow", test_maxflow},
+                           {"box_search", test_box_search},
+                           {"matching", test_matching},
+                           {"junction", test_junction},
+                           {"tree", test_tree}};
 
 }  // namespace
 

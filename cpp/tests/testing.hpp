@@ -94,3 +94,4 @@ void test_maxflow();
 void test_box_search();
 void test_matching();
 void test_junction();
+void test_tree();
