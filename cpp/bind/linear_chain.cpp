@@ -7,22 +7,9 @@ namespace {
 
 ProblemHandle make_linear_chain(Ints offsets, Ints indptr, Indices indices, nb::object values, std::int64_t n_features,
                                 int n_labels, nb::object y, nb::object cost) {
-  if (n_labels < 1) throw std::invalid_argument("a chain needs at least one label.");
-  check_token_features(offsets, indptr, indices, n_features);
-  const std::size_t tokens = indptr.size() - 1;
-  casimir::LinearChainData data{offsets.data(),
-                                static_cast<std::int64_t>(offsets.size()) - 1,
-                                {indptr.data(), indices.data(), nullptr},
-                                n_features,
-                                n_labels,
-                                nullptr,
-                                nullptr};
   ProblemHandle handle;
-  handle.owners = {nb::cast(offsets), nb::cast(indptr), nb::cast(indices)};
-  data.features.values = take_values(values, indices.size(), handle);
-  data.y = take_labels(y, tokens, n_labels, handle);
-  data.cost = take_cost(cost, n_labels, handle);
-  handle.problem = std::make_unique<casimir::LinearChain>(data);
+  handle.problem = std::make_unique<casimir::LinearChain>(
+      make_tokens(offsets, indptr, indices, values, n_features, n_labels, y, cost, handle));
   return handle;
 }
 

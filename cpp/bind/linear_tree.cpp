@@ -8,22 +8,15 @@ namespace {
 
 ProblemHandle make_linear_tree(Ints offsets, Ints indptr, Indices indices, nb::object values, std::int64_t n_features,
                                int n_labels, Ints node, Ints parent, Ints subtree, nb::object y, nb::object cost) {
-  if (n_labels < 1) throw std::invalid_argument("a tree needs at least one label.");
-  check_token_features(offsets, indptr, indices, n_features);
+  ProblemHandle handle;
+  const auto data = make_tokens(offsets, indptr, indices, values, n_features, n_labels, y, cost, handle);
   const std::size_t nodes = indptr.size() - 1;
   if (node.size() != nodes || parent.size() != nodes || subtree.size() != nodes)
     throw std::invalid_argument("node, parent and subtree need one entry per node.");
   const casimir::TreeOrderView order{node.data(), parent.data(), subtree.data()};
-  const auto size = static_cast<std::int64_t>(offsets.size()) - 1;
-  check_tree_order(order, offsets.data(), size);
-  ProblemHandle handle;
-  handle.owners = {nb::cast(offsets), nb::cast(indptr), nb::cast(indices),
-                   nb::cast(node),    nb::cast(parent), nb::cast(subtree)};
-  const casimir::TokenFeatures features{indptr.data(), indices.data(), take_values(values, indices.size(), handle)};
-  const std::int32_t* labels = take_labels(y, nodes, n_labels, handle);
-  const double* costs = take_cost(cost, n_labels, handle);
-  handle.problem = std::make_unique<casimir::LinearTree>(
-      casimir::LinearTreeData{offsets.data(), size, features, n_features, n_labels, order, labels, costs});
+  check_tree_order(order, data.offsets, data.size);
+  for (const nb::object& owner : {nb::cast(node), nb::cast(parent), nb::cast(subtree)}) handle.owners.push_back(owner);
+  handle.problem = std::make_unique<casimir::LinearTree>(data, order);
   return handle;
 }
 

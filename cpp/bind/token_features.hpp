@@ -1,7 +1,7 @@
 // Checks of what problems with sparse token features take: features, labels and costs of labels.
 #pragma once
 
-#include "casimir/chain_ops.hpp"
+#include "casimir/linear_tokens.hpp"
 #include "problem.hpp"
 
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
@@ -54,4 +54,21 @@ inline const double* take_cost(const nb::object& cost, int n_labels, ProblemHand
     throw std::invalid_argument("cost must be [labels, labels].");
   handle.owners.push_back(nb::cast(array));
   return array.data();
+}
+
+/// Checks that the arrays fit together; the handle keeps them alive.
+inline casimir::LinearTokensData make_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
+                                             const nb::object& values, std::int64_t n_features, int n_labels,
+                                             const nb::object& y, const nb::object& cost, ProblemHandle& handle) {
+  if (n_labels < 1) throw std::invalid_argument("there must be at least one label.");
+  check_token_features(offsets, indptr, indices, n_features);
+  for (const nb::object& owner : {nb::cast(offsets), nb::cast(indptr), nb::cast(indices)})
+    handle.owners.push_back(owner);
+  return {offsets.data(),
+          static_cast<std::int64_t>(offsets.size()) - 1,
+          {indptr.data(), indices.data(), take_values(values, indices.size(), handle)},
+          n_features,
+          n_labels,
+          take_labels(y, indptr.size() - 1, n_labels, handle),
+          take_cost(cost, n_labels, handle)};
 }

@@ -9,16 +9,13 @@
 
 namespace casimir {
 
-LinearTree::LinearTree(const LinearTreeData& data)
-    : data_(data),
-      shape_{data.labels, stride_of(data.labels)},
-      ops_(chain_ops(shape_.stride)),
-      parent_(static_cast<std::size_t>(data.offsets[data.size])) {
+LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order)
+    : LinearTokens(data), order_(order), parent_(static_cast<std::size_t>(data.offsets[data.size])) {
   for (std::int64_t i = 0; i < data.size; ++i) {
     const std::int64_t first = data.offsets[i];
-    const std::int64_t* node = data.order.node + first;
+    const std::int64_t* node = order.node + first;
     for (std::int64_t t = 0; t < length(i); ++t) {
-      const std::int64_t above = data.order.parent[first + t];
+      const std::int64_t above = order.parent[first + t];
       parent_[static_cast<std::size_t>(first + node[t])] = above < 0 ? -1 : node[above];
     }
   }
@@ -37,14 +34,8 @@ void LinearTree::load_weights(const WeightView& w, Workspace& workspace) const {
 
 TreeView LinearTree::view(std::int64_t i, const TreeWorkspace& work) const {
   const std::int64_t first = data_.offsets[i];
-  return {shape_.labels,
-          length(i),
-          data_.order.node + first,
-          data_.order.parent + first,
-          data_.order.subtree + first,
-          work.unary.data(),
-          work.edges.data(),
-          0};
+  return {shape_.labels,          length(i),         order_.node + first, order_.parent + first,
+          order_.subtree + first, work.unary.data(), work.edges.data(),   0};
 }
 
 void LinearTree::finish_scores(std::int64_t i, std::int64_t v, const double* row, bool with_cost,
@@ -52,8 +43,8 @@ void LinearTree::finish_scores(std::int64_t i, std::int64_t v, const double* row
   const int labels = shape_.labels;
   double* unary = work.unary.data() + v * labels;
   std::copy_n(row, labels, unary);
-  if (!with_cost || !data_.cost) return;
-  const double* cost = data_.cost + truth(i)[v] * labels;
+  if (!with_cost || cost_.empty()) return;
+  const double* cost = cost_.data() + cell(truth(i)[v], 0);
   for (int l = 0; l < labels; ++l) unary[l] += cost[l];
 }
 
@@ -128,7 +119,7 @@ Answer LinearTree::oracle(std::int64_t i, const WeightView& w, const Smoothing& 
   if (smoothing.kind == SmoothingKind::kHard) {
     answer.value = answer.max_value = best_output(i, work) - truth_score;
     if (parts) add_output(i, work.output.data(), 1.0, parts);
-    for (std::int64_t v = 0; v < p; ++v) answer.cost += cost_of(truth(i)[v], work.output[static_cast<std::size_t>(v)]);
+    answer.cost = cost_of_output(i, work.output.data());
     return answer;
   }
   if (!parts) {
@@ -137,8 +128,7 @@ Answer LinearTree::oracle(std::int64_t i, const WeightView& w, const Smoothing& 
   }
   answer.value = work.sum.run(view(i, work), smoothing.mu, stride, parts, parts + p * stride) - truth_score;
   answer.max_value = std::numeric_limits<double>::quiet_NaN();
-  for (std::int64_t v = 0; data_.cost && v < p; ++v)
-    for (int l = 0; l < shape_.labels; ++l) answer.cost += parts[v * stride + l] * cost_of(truth(i)[v], l);
+  answer.cost = expected_cost(i, parts);
   return answer;
 }
 
@@ -151,72 +141,22 @@ Answer LinearTree::smoothed_max(std::int64_t i, const Smoothing& smoothing, doub
   Answer answer;
   answer.exact = work.kbest.count() <= smoothing.k;  // it stops before outputs that would get no weight
   const std::int64_t count = std::min(work.kbest.count(), smoothing.k);
-  work.weights.resize(static_cast<std::size_t>(count));
-  for (std::int64_t j = 0; j < count; ++j)
-    work.weights[static_cast<std::size_t>(j)] = work.kbest.values()[j] / smoothing.mu;
-  const auto support = static_cast<std::int64_t>(project_sorted_simplex(work.weights.data(), work.weights.size()));
-  double norm = 0.0, value = 0.0;
-  for (std::int64_t j = 0; j < support; ++j) {
-    const double weight = work.weights[static_cast<std::size_t>(j)];
+  const auto use = [&](std::int64_t j, double weight) {
     const std::int64_t* labels = work.kbest.labels() + j * p;
-    norm += weight * weight;
-    value += weight * work.kbest.values()[j];
     if (parts) add_output(i, labels, weight, parts);
-    for (std::int64_t v = 0; v < p; ++v)
-      answer.cost += weight * cost_of(truth(i)[v], static_cast<std::int32_t>(labels[v]));
-  }
-  answer.value = value - 0.5 * smoothing.mu * (norm - 1.0) - truth_score;
+    answer.cost += weight * cost_of_output(i, labels);
+  };
+  answer.value = l2_smoothed(work.kbest.values(), count, smoothing.mu, work.weights, use) - truth_score;
   answer.max_value = work.kbest.values()[0] - truth_score;
   return answer;
 }
 
-void LinearTree::prefetch(std::int64_t i, const WeightView& w) const {
-  const std::int64_t* indptr = data_.features.indptr + data_.offsets[i];
-  const std::int64_t stride = shape_.stride, p = length(i);
-  for (std::int64_t f = indptr[0]; f < indptr[p]; ++f) {
-    const std::int64_t row = static_cast<std::int64_t>(data_.features.indices[f]) * stride;
-    for (std::int64_t l = 0; l < stride; l += 8) {
-      __builtin_prefetch(w.v + row + l);
-      if (w.c) __builtin_prefetch(w.c + row + l);
-    }
-  }
-}
-
-void LinearTree::add_row(std::int64_t row, const double* x, const ScatterTarget& target) const {
-  if (row < target.row_begin || row >= target.row_end) return;
-  const std::int64_t first = row * shape_.stride;
-  for (int l = 0; l < shape_.labels; ++l) target.v[first + l] += target.a * x[l];
-  if (target.q)
-    for (int l = 0; l < shape_.labels; ++l) target.q[first + l] += target.b * x[l];
-}
-
 void LinearTree::scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const {
-  const std::int64_t p = length(i);
-  ops_.scatter(shape_, data_.features, data_.offsets[i], p, parts, target);
-  for (int l = 0; l < shape_.labels; ++l) add_row(data_.n_features + l, parts + (p + l) * shape_.stride, target);
+  scatter_pairwise(i, parts, target);
 }
 
-/// Units are nodes, or -1 - row for edge scores.
 void LinearTree::collect(std::int64_t i, const double* parts, PartList& list) const {
-  const std::int64_t p = length(i), stride = shape_.stride;
-  const auto add = [&](std::int64_t unit, const double* x) {
-    if (std::all_of(x, x + shape_.labels, [](double value) { return value == 0.0; })) return;
-    list.unit.push_back(unit);
-    list.values.insert(list.values.end(), x, x + stride);
-  };
-  for (std::int64_t v = 0; v < p; ++v) add(data_.offsets[i] + v, parts + v * stride);
-  for (int l = 0; l < shape_.labels; ++l) add(-1 - (data_.n_features + l), parts + (p + l) * stride);
-}
-
-void LinearTree::scatter_list(const PartList& list, const ScatterTarget& target) const {
-  const double* x = list.values.data();
-  for (const std::int64_t unit : list.unit) {
-    if (unit >= 0)
-      ops_.scatter(shape_, data_.features, unit, 1, x, target);
-    else
-      add_row(-1 - unit, x, target);
-    x += shape_.stride;
-  }
+  collect_pairwise(i, parts, list);
 }
 
 void LinearTree::decode(const double* w, int threads, std::int64_t* labels, double* values) const {

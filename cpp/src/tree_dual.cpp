@@ -72,7 +72,7 @@ void TreeDual::rescore(std::int64_t i, const double* w) {
 /// direction_ += weight times the features of output a where it differs from output b.
 void TreeDual::add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight) {
   const TreeOutputs& own = block(i);
-  const LinearTreeData& data = trees_.data();
+  const LinearTokensData& data = trees_.data();
   const std::int64_t stride = trees_.shape().stride, p = trees_.length(i);
   const std::int64_t* above = trees_.parents(i);
   const std::uint16_t *y = own.output(a, p), *z = own.output(b, p);

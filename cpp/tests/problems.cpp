@@ -31,7 +31,7 @@ std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real
   chains->values = random.uniforms(static_cast<std::int64_t>(chains->indices.size()), -1.0, 1.0);
   chains->cost = random.uniforms(labels * labels, 0.5, 1.5);
   for (int y = 0; y < labels; ++y) chains->cost[static_cast<std::size_t>(y * labels + y)] = 0.0;
-  chains->problem = std::make_unique<casimir::LinearChain>(casimir::LinearChainData{
+  chains->problem = std::make_unique<casimir::LinearChain>(casimir::LinearTokensData{
       chains->offsets.data(),
       n,
       {chains->indptr.data(), chains->indices.data(), real_valued ? chains->values.data() : nullptr},

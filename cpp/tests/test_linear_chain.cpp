@@ -70,7 +70,7 @@ void test_linear_chain() {
       check_bounds(problem, {SmoothingKind::kEntropy, 1, 0.8}, 5.0 * std::log(labels), random);
     }
   const auto chains = random_chains(8, 3, false, random);
-  casimir::LinearChainData data = chains->problem->data();
+  casimir::LinearTokensData data = chains->problem->data();
   data.y = nullptr;
   check_labels_needed(casimir::LinearChain(data));
 }

@@ -15,7 +15,7 @@ from casimir._arrays import aligned_zeros
 from casimir.features import PackedSequences, pack
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, stride_of
 from casimir.models.base import ScoreModel
-from casimir.models.linear import feature_matrix
+from casimir.models.tokens import feature_matrix
 from casimir.scores import Scores, chain_edge_offsets
 
 N = 7

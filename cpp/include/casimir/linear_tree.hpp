@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "casimir/problem.hpp"
+#include "casimir/linear_tokens.hpp"
 #include "casimir/shared_tree_sum.hpp"
 #include "casimir/tree_kbest.hpp"
 #include "casimir/tree_max.hpp"
@@ -14,17 +14,6 @@
 #include "casimir/tree_ties.hpp"
 
 namespace casimir {
-
-struct LinearTreeData {
-  const std::int64_t* offsets;  // [size + 1] tree -> nodes
-  std::int64_t size;
-  TokenFeatures features;  // of nodes
-  std::int64_t n_features;
-  int labels;
-  TreeOrderView order;
-  const std::int32_t* y;  // [nodes] true labels, or null
-  const double* cost;     // [labels][labels] cost of predicting column for row, or null
-};
 
 struct TreeWorkspace final : Workspace {
   std::vector<double> padded;  // rows of scores as the feature kernels write them
@@ -38,25 +27,18 @@ struct TreeWorkspace final : Workspace {
   SharedTreeSum sum;
 };
 
-class LinearTree final : public Problem {
+class LinearTree final : public LinearTokens {
  public:
-  explicit LinearTree(const LinearTreeData& data);
+  LinearTree(const LinearTokensData& data, const TreeOrderView& order);
 
-  std::int64_t size() const override { return data_.size; }
-  std::int64_t dim() const override { return rows() * shape_.stride; }
   std::int64_t rows() const override { return data_.n_features + shape_.labels; }
-  std::int64_t part_offset(std::int64_t i) const override {
-    return (data_.offsets[i] + i * shape_.labels) * shape_.stride;
-  }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<TreeWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* parts) const override;
-  void prefetch(std::int64_t i, const WeightView& w) const override;
   void subtract_truth(std::int64_t i, double* parts) const override;
   void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* parts, PartList& list) const override;
-  void scatter_list(const PartList& list, const ScatterTarget& target) const override;
 
   /// Best labels without cost: labels[nodes], values[size].
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const;
@@ -67,15 +49,8 @@ class LinearTree final : public Problem {
   /// Runs max-product on work.unary and work.edges; the best labels are in work.output. Returns the best score.
   double best_output(std::int64_t i, TreeWorkspace& work) const;
 
-  const LinearTreeData& data() const { return data_; }
-  RowShape shape() const { return shape_; }
-  std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
-  const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
   /// The parents of example i's nodes, by node; -1 at roots.
   const std::int64_t* parents(std::int64_t i) const { return parent_.data() + data_.offsets[i]; }
-  double cost_of(std::int32_t truth, std::int32_t label) const {
-    return data_.cost ? data_.cost[truth * shape_.labels + label] : 0.0;
-  }
 
  private:
   TreeView view(std::int64_t i, const TreeWorkspace& work) const;
@@ -84,12 +59,9 @@ class LinearTree final : public Problem {
   void add_output(std::int64_t i, const Label* labels, double weight, double* parts) const;
   Answer smoothed_max(std::int64_t i, const Smoothing& smoothing, double truth_score, TreeWorkspace& work,
                       double* parts) const;
-  void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
   void finish_scores(std::int64_t i, std::int64_t v, const double* row, bool with_cost, TreeWorkspace& work) const;
 
-  LinearTreeData data_;
-  RowShape shape_;
-  const ChainOps& ops_;
+  TreeOrderView order_;
   std::vector<std::int64_t> parent_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -45,6 +46,22 @@ inline void project_simplex(double* z, std::size_t m) {
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
   const SimplexShift shift = simplex_shift(sorted.data(), m);
   for (std::size_t k = 0; k < m; ++k) z[k] = std::max(0.0, (z[k] - shift.top) + shift.rho);
+}
+
+/// max_u { <u, z> - mu/2 (|u|^2 - 1) } over the simplex for z in non-increasing order; calls use(j, u_j) where u_j > 0.
+/// weights: room for u.
+template <class Use>
+double l2_smoothed(const double* z, std::int64_t count, double mu, std::vector<double>& weights, Use&& use) {
+  weights.resize(static_cast<std::size_t>(count));
+  for (std::size_t j = 0; j < weights.size(); ++j) weights[j] = z[j] / mu;
+  const std::size_t support = project_sorted_simplex(weights.data(), weights.size());
+  double norm = 0.0, value = 0.0;
+  for (std::size_t j = 0; j < support; ++j) {
+    norm += weights[j] * weights[j];
+    value += weights[j] * z[j];
+    use(static_cast<std::int64_t>(j), weights[j]);
+  }
+  return value - 0.5 * mu * (norm - 1.0);
 }
 
 }  // namespace casimir

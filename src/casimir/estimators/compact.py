@@ -8,7 +8,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir.features import PackedSequences
-from casimir.models.linear import stride_of
+from casimir.models.tokens import stride_of
 from casimir.scores import FloatArray, IntArray
 
 _WORTH_IT = 0.7  # share of used features below which the smaller weights pay for the detour

@@ -14,7 +14,8 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir.estimators.labels import Label, label_sequences, labels_of
 from casimir.features import PackedSequences, pack
-from casimir.models.linear import LinearChainModel, stride_of
+from casimir.models.linear import LinearChainModel
+from casimir.models.tokens import stride_of
 from casimir.scores import FloatArray
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Vocabulary

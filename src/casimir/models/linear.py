@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,97 +12,42 @@ import scipy.sparse as sp
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, ragged_float, sequence_of
-from casimir.features import PackedSequences
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.tokens import TokenModel
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
 
 BoolArray = npt.NDArray[np.bool_]
 
 
-def stride_of(n_labels: int) -> int:
-    """Doubles per row of chain weights: the number of labels rounded up to a multiple of 4."""
-    return -(-n_labels // 4) * 4
-
-
 @dataclass(frozen=True, eq=False)
-class LinearChainModel:
+class LinearChainModel(TokenModel):
     """unary[t, j] = <features of token t, U[:, j]> + [t first] start[j] + [t last] stop[j];  pairwise = transitions.
 
     w float64[(n_features + L + 2) * stride]: rows of `stride` doubles, of which L count and the rest stay 0;
     n_features rows U, then L rows of transitions (from, to), one row start, one row stop.
     """
 
-    X: PackedSequences
-    n_labels: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.X, PackedSequences):
-            raise TypeError(
-                f"LinearChainModel got a {type(self.X).__name__}; it needs packed features: pack(sequences)."
-            )
-        object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
-
-    @property
-    def n_examples(self) -> int:
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        return self.X.n_features
-
-    @property
-    def stride(self) -> int:
-        return stride_of(self.n_labels)
-
-    @property
-    def n_params(self) -> int:
-        return (self.n_features + self.n_labels + 2) * self.stride
-
-    def zeros(self) -> FloatArray:
-        """Weights to start from, aligned for the native kernels."""
-        return aligned_zeros(self.n_params)
+    extra_rows: ClassVar[int] = 2
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Views of w: unary [n_features, L], transitions [L, L], start [L], stop [L]."""
-        rows = self._rows(w)[:, : self.n_labels]
+        rows = self._rows(w)
         return rows[: self.n_features], rows[self.n_features : -2], rows[-2], rows[-1]
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
-        check_weights(w, self.n_params, "LinearChainModel")
-        matrix, offsets = self._pick(examples)
+        nodes, offsets = self._unary(w, examples)
         _, transitions, start, stop = self.unpack(w)
-        # The product runs over the padding too: cutting it off first would copy all weights.
-        nodes = (matrix @ self._rows(w)[: self.n_features])[:, : self.n_labels].copy()
         nodes[offsets[:-1]] += start
         nodes[offsets[1:] - 1] += stop
         return Scores(nodes, offsets, transitions.copy())
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
-        matrix, offsets = self._pick(examples)
-        check_marginals(marginals, (int(offsets[-1]), self.n_labels), offsets, "LinearChainModel")
-        gradient = self.zeros()
+        gradient, offsets = self._unary_adjoint(marginals, examples)
         _, transitions, start, stop = self.unpack(gradient)
-        padded = np.zeros((len(marginals.nodes), self.stride))
-        padded[:, : self.n_labels] = marginals.nodes
-        self._rows(gradient)[: self.n_features] = matrix.T @ padded
         transitions += _edge_total(marginals)
         start += marginals.nodes[offsets[:-1]].sum(axis=0)
         stop += marginals.nodes[offsets[1:] - 1].sum(axis=0)
         return gradient
-
-    def _rows(self, w: FloatArray) -> FloatArray:
-        return w.reshape(-1, self.stride)
-
-    def _pick(self, examples: Any) -> tuple[Any, IntArray]:
-        """The features of the examples chosen, as a sparse matrix [tokens, n_features], and their token offsets."""
-        if examples is None:
-            return self._matrix, self.X.offsets
-        X = self.X.select(chosen_examples(examples, self.n_examples))
-        return feature_matrix(X), X.offsets
-
-    @cached_property
-    def _matrix(self) -> Any:
-        return feature_matrix(self.X)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -224,15 +168,6 @@ class LinearPartsModel:
     @property
     def _edge_block(self) -> int:
         return (self.n_labels or 1) ** 2
-
-
-def feature_matrix(X: PackedSequences) -> Any:
-    """Sparse [tokens, n_features]; shares the indices of X where SciPy's integers allow it."""
-    small = max(X.n_features, len(X.indices)) < 2**31
-    indices = X.indices.view(np.int32) if small else X.indices.astype(np.int64)
-    indptr = X.indptr.astype(np.int32) if small else X.indptr
-    values = np.ones(len(X.indices)) if X.values is None else X.values
-    return sp.csr_array((values, indices, indptr), shape=(X.n_tokens, X.n_features))
 
 
 def _edge_total(marginals: Scores) -> FloatArray | float:

@@ -1,0 +1,102 @@
+"""What linear models of token labels share: sparse features of tokens, and rows of weights padded for the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from casimir._arrays import aligned_zeros
+from casimir._validate import positive_int
+from casimir.features import PackedSequences
+from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.scores import FloatArray, IntArray, Scores
+
+
+def stride_of(n_labels: int) -> int:
+    """Doubles per row of weights: the number of labels rounded up to a multiple of 4."""
+    return -(-n_labels // 4) * 4
+
+
+@dataclass(frozen=True, eq=False)
+class TokenModel:
+    """unary[t, j] = <features of token t, U[:, j]>
+
+    w float64[(n_features + L + extra) * stride]: rows of `stride` doubles, of which L count and the rest stay 0;
+    n_features rows U, then L rows of scores of pairs, then those that a model has of its own.
+    """
+
+    X: PackedSequences
+    n_labels: int
+
+    extra_rows: ClassVar[int] = 0
+    needed_input: ClassVar[str] = "packed features: pack(sequences)"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.X, PackedSequences):
+            raise TypeError(f"{type(self).__name__} got a {type(self.X).__name__}; it needs {self.needed_input}.")
+        object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        return self.X.n_features
+
+    @property
+    def stride(self) -> int:
+        return stride_of(self.n_labels)
+
+    @property
+    def n_params(self) -> int:
+        return (self.n_features + self.n_labels + self.extra_rows) * self.stride
+
+    def zeros(self) -> FloatArray:
+        """Weights to start from, aligned for the native kernels."""
+        return aligned_zeros(self.n_params)
+
+    def _rows(self, w: FloatArray) -> FloatArray:
+        """A view of w: [rows, L]."""
+        return w.reshape(-1, self.stride)[:, : self.n_labels]
+
+    def _unary(self, w: FloatArray, examples: Any) -> tuple[FloatArray, IntArray]:
+        """The unary scores [tokens, L] of the examples chosen, and their token offsets."""
+        check_weights(w, self.n_params, type(self).__name__)
+        matrix, offsets = self._pick(examples)
+        # The product runs over the padding too: cutting it off first would copy all weights.
+        return (matrix @ w.reshape(-1, self.stride)[: self.n_features])[:, : self.n_labels].copy(), offsets
+
+    def _unary_adjoint(self, marginals: Scores, examples: Any) -> tuple[FloatArray, IntArray]:
+        """The gradient in U, and 0 for the other weights; the token offsets of the examples chosen."""
+        matrix, offsets = self._pick(examples)
+        check_marginals(marginals, (int(offsets[-1]), self.n_labels), offsets, type(self).__name__)
+        padded = np.zeros((len(marginals.nodes), self.stride))
+        padded[:, : self.n_labels] = marginals.nodes
+        gradient = self.zeros()
+        gradient.reshape(-1, self.stride)[: self.n_features] = matrix.T @ padded
+        return gradient, offsets
+
+    def _pick(self, examples: Any) -> tuple[Any, IntArray]:
+        """The features of the examples chosen, as a sparse matrix [tokens, n_features], and their token offsets."""
+        if examples is None:
+            return self._matrix, self.X.offsets
+        X = self.X.select(chosen_examples(examples, self.n_examples))
+        return feature_matrix(X), X.offsets
+
+    @cached_property
+    def _matrix(self) -> Any:
+        return feature_matrix(self.X)
+
+
+def feature_matrix(X: PackedSequences) -> Any:
+    """Sparse [tokens, n_features]; shares the indices of X where SciPy's integers allow it."""
+    small = max(X.n_features, len(X.indices)) < 2**31
+    indices = X.indices.view(np.int32) if small else X.indices.astype(np.int64)
+    indptr = X.indptr.astype(np.int32) if small else X.indptr
+    values = np.ones(len(X.indices)) if X.values is None else X.values
+    return sp.csr_array((values, indices, indptr), shape=(X.n_tokens, X.n_features))
