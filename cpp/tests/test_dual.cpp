@@ -1,6 +1,7 @@
 // Dual ascent over cached outputs: every pass climbs, and the gap closes.
 #include "casimir/candidate_dual.hpp"
 #include "casimir/chain_dual.hpp"
+#include "casimir/tree_dual.hpp"
 #include "problems.hpp"
 
 using namespace testing;
@@ -98,6 +99,17 @@ void check_pairwise_move() {
   check(move.gain == 0.0);
 }
 
+/// Forests over the tokens of chains.
+void check_trees(const ChainArrays& chains, Random& random) {
+  const casimir::LinearTokensData& data = chains.problem->data();
+  std::vector<std::int64_t> parents;
+  for (std::int64_t i = 0; i < data.size; ++i)
+    for (std::int64_t v = 0; v < chains.problem->length(i); ++v) parents.push_back(random.below(v + 1) - 1);
+  const casimir::TreeOrder order = casimir::tree_order(parents.data(), data.offsets, data.size);
+  check_all<casimir::TreeDual>(
+      casimir::LinearTree(data, {order.node.data(), order.parent.data(), order.subtree.data()}), random);
+}
+
 }  // namespace
 
 void test_dual() {
@@ -106,6 +118,7 @@ void test_dual() {
   for (const bool real_valued : {false, true}) {
     const auto chains = random_chains(15, 5, real_valued, random);
     check_all<casimir::ChainDual>(*chains->problem, random);
+    check_trees(*chains, random);
   }
   const auto lists = random_candidates(25, 6, random);
   check_all<casimir::CandidateDual>(*lists->problem, random);
