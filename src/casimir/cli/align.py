@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say
+from casimir.cli.console import clear_ends, write_result
 from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
@@ -43,7 +43,8 @@ def train(
         Path | None, typer.Option(metavar="FILE", help="More pairs, without links, for lexical statistics.")
     ] = None,
     train_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, metavar="X", help="Share of the pairs to train on; the rest is held out.")
+        float,
+        typer.Option(min=0.0, max=1.0, metavar="X", help="Share to train on, drawn by the seed; the rest is held out."),
     ] = 0.5,
     wrong: Annotated[float, typer.Option(min=0.0, metavar="X", help="Cost of a link that is not even possible.")] = 1.0,
     missed: Annotated[float, typer.Option(min=0.0, metavar="X", help="Cost of a sure link that is not found.")] = 1.0,
@@ -107,11 +108,7 @@ def predict_model(model: AlignModel, file: Path, options: PredictOptions) -> Non
 
     bitext = read_bitext(file, encoding=options.encoding)
     lines = "".join(format_links(links) + "\n" for links in model.align(bitext))
-    if options.output is not None:
-        options.output.write_text(lines, encoding=options.encoding)
-        say(err(), f"Aligned {len(bitext):,} sentence pairs into {options.output}", "green")
-    else:
-        typer.echo(lines, nl=False)
+    write_result(lines, options.encoding, options.output, f"Aligned {len(bitext):,} sentence pairs into")
 
 
 def _data(text: Path | None, gold: Path | None, more_text: Path | None, encoding: str) -> tuple[Bitext, Bitext | None]:

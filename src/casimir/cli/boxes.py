@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say
+from casimir.cli.console import clear_ends, write_result
 from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
@@ -29,9 +29,11 @@ casimir train boxes --train boxes.csv --dev dev.csv --model out/ --cell 16 --lam
 def train(
     model: Target,
     train: Annotated[
-        Path | None, typer.Option("--train", metavar="FILE", help="Table of images and boxes. Default: made-up images.")
+        Path | None, typer.Option("--train", metavar="FILE", help="Labelled table of images. Default: made-up images.")
     ] = None,
-    dev: Annotated[Path | None, typer.Option(metavar="FILE", help="Table to report on; not used to train.")] = None,
+    dev: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Labelled table to report on; not used to train.")
+    ] = None,
     cell: Annotated[int, typer.Option(min=1, metavar="N", help="Pixels on a side of a cell of the map.")] = 8,
     words: Annotated[int, typer.Option(min=1, metavar="N", help="Size of the vocabulary of cells.")] = 64,
     lam: Lam = None,
@@ -86,12 +88,8 @@ def predict_model(model: BoxesModel, file: Path, options: PredictOptions) -> Non
     from casimir.tasks.boxes import format_boxes, read_images
 
     images = read_images(file, labelled=False, encoding=options.encoding)
-    text = format_boxes(images, model.find(images)).encode(options.encoding)
-    if options.output is not None:
-        options.output.write_bytes(text)
-        say(err(), f"Found the boxes of {len(images):,} images, written to {options.output}", "green")
-    else:
-        typer.echo(text, nl=False)
+    text = format_boxes(images, model.find(images))
+    write_result(text, options.encoding, options.output, f"Found the boxes of {len(images):,} images, written to")
 
 
 def _data(train: Path | None, dev: Path | None, encoding: str) -> tuple[list[Image], list[Image] | None]:

@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
+
+from casimir.tasks.text import encoded, write_text
 
 INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 
@@ -53,6 +56,15 @@ def clear_ends() -> Iterator[None]:
         except KeyboardInterrupt:
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def write_result(text: str, encoding: str, output: Path | None, done: str) -> None:
+    """Predictions: to the file `output`, and then say what was done, or to stdout; the bytes are the same."""
+    if output is not None:
+        write_text(output, text, encoding)
+        say(err(), f"{done} {output}", "green")
+    else:
+        typer.echo(encoded(text, "stdout", encoding), nl=False)
 
 
 def write_json(data: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say
+from casimir.cli.console import clear_ends, err, say, write_result
 from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
@@ -67,7 +67,7 @@ def train(
     with clear_ends():
         check_target(model)
         if train is None and dev is not None:
-            raise ValueError("--dev goes with --train; the made-up treebank brings its own dev part.")
+            raise ValueError("--dev comes with --train; without both, a made-up treebank is used.")
         trees, held_out = _data(train, dev, encoding)
         settings = {
             "lam": lam_of(lam, len(trees)),
@@ -151,11 +151,7 @@ def predict_model(model: DeprelModel, file: Path, options: PredictOptions) -> No
     """The file with predicted labels in its column DEPREL."""
     treebank = read_conllu(file, encoding=options.encoding)
     text = "".join(format_conllu(treebank, model.predict(treebank)))
-    if options.output is None:
-        typer.echo(text.encode(options.encoding), nl=False)
-        return
-    options.output.write_bytes(text.encode(options.encoding))
-    say(err(), f"Labelled {len(treebank):,} trees into {options.output}", "green")
+    write_result(text, options.encoding, options.output, f"Labelled {len(treebank):,} trees into")
 
 
 def _show_scores(console: Console, scores: LabelScores, title: str) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say
+from casimir.cli.console import clear_ends, write_result
 from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report
 from casimir.cli.train import train_and_report
@@ -21,7 +21,7 @@ from casimir.tasks.ner.corpus import Corpus
 from casimir.tasks.ner.features import FEATURE_SETS
 from casimir.tasks.ner.metrics import EntityScores
 from casimir.tasks.ner.schemes import Scheme
-from casimir.tasks.ner.writer import format_conll, write_conll
+from casimir.tasks.ner.writer import format_conll
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.estimators import SequenceTagger
@@ -179,12 +179,8 @@ def predict_model(model: NERModel, file: Path, options: PredictOptions) -> None:
     wanted = model.columns if options.labelled is None else None
     corpus = read_conll(file, labelled=options.labelled, columns=wanted, encoding=options.encoding)
     labels = model.tag(corpus)
-    if options.output is not None:
-        write_conll(options.output, corpus, labels, keep_gold=options.keep_gold, encoding=options.encoding)
-        say(err(), f"Tagged {len(corpus):,} sentences into {options.output}", "green")
-    else:
-        text = "".join(format_conll(corpus, labels, keep_gold=options.keep_gold))
-        typer.echo(text.encode(options.encoding), nl=False)
+    text = "".join(format_conll(corpus, labels, keep_gold=options.keep_gold))
+    write_result(text, options.encoding, options.output, f"Tagged {len(corpus):,} sentences into")
 
 
 def _score_table(scores: EntityScores, title: str) -> Table:

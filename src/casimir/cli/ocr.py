@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say
+from casimir.cli.console import clear_ends, write_result
 from casimir.cli.options import Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
@@ -107,7 +107,7 @@ def _parts(words: Words, folds: tuple[int, ...]) -> tuple[Words, Words]:
     there = sorted(set(words.folds.tolist()))
     missing = [fold for fold in folds if fold not in there]
     if missing:
-        raise ValueError(f"{words.name} has no fold {missing[0]}; its folds are {', '.join(map(str, there))}.")
+        raise ValueError(f"There is no fold {missing[0]} in {words.name}; the folds are {', '.join(map(str, there))}.")
     words.texts()  # letters are needed
     chosen = words.in_folds(folds)
     return words.select(chosen), words.select(~chosen)
@@ -151,8 +151,4 @@ def predict_model(model: OCRModel, file: Path, options: PredictOptions) -> None:
     if options.keep_gold:
         lines = [f"{true}\t{read}" for true, read in zip(words.texts(), lines, strict=True)]
     text = "".join(f"{line}\n" for line in lines)
-    if options.output is None:
-        typer.echo(text, nl=False)
-        return
-    options.output.write_text(text, encoding=options.encoding)
-    say(err(), f"Read {len(lines):,} words into {options.output}", "green")
+    write_result(text, options.encoding, options.output, f"Read {len(lines):,} words into")

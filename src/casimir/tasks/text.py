@@ -1,7 +1,10 @@
-"""Text files of tasks: decoding with errors that name file and line."""
+"""Text files of tasks: errors that name file and line, and writing that leaves no half of a file."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +18,7 @@ def read_text(path: str | Path, encoding: str, what: str) -> str:
     try:
         text = data.decode(encoding)
     except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r}; try utf-8, latin-1, cp1252 or utf-16") from None
+        raise ValueError(_unknown(encoding)) from None
     except UnicodeError as error:
         where = ""
         if isinstance(error, UnicodeDecodeError) and error.start < len(data):
@@ -33,3 +36,42 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) without line ends; a byte order mark is skipped. Only "\\n" and "\\r\\n" end a line."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         yield number, line.removesuffix("\r")
+
+
+def write_text(path: str | Path, text: str, encoding: str = "utf-8") -> None:
+    """Write a file, which appears only when it is complete. Devices and pipes are written to as they are."""
+    data = encoded(text, str(path), encoding)
+    try:
+        _write(Path(path).resolve(), data)
+    except OSError as error:
+        raise ValueError(
+            f"cannot write {path}: {error.strerror or error}; choose a file in a folder that exists and is writable"
+        ) from error
+
+
+def encoded(text: str, name: str, encoding: str) -> bytes:
+    """The bytes of a text; `name` says where they go, for messages."""
+    try:
+        return text.encode(encoding)
+    except LookupError:
+        raise ValueError(_unknown(encoding)) from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"cannot write {name} as {encoding}: {error.reason}; try --encoding utf-8") from None
+
+
+def _unknown(encoding: str) -> str:
+    return f"unknown encoding {encoding!r}; try utf-8, latin-1, cp1252 or utf-16"
+
+
+def _write(target: Path, data: bytes) -> None:
+    if target.exists() and not target.is_file():  # a rename would put a file where the device was
+        target.write_bytes(data)
+        return
+    fresh = target.with_name(f".{target.name}.writing-{secrets.token_hex(4)}")
+    try:
+        fresh.write_bytes(data)
+        if target.exists():
+            shutil.copymode(target, fresh)
+        os.replace(fresh, target)
+    finally:
+        fresh.unlink(missing_ok=True)

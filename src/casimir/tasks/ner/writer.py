@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from casimir.tasks.ner.corpus import Corpus
 from casimir.tasks.ner.schemes import Scheme, convert
+from casimir.tasks.text import write_text
 
 
 def format_conll(
@@ -54,25 +53,7 @@ def write_conll(
     encoding: str = "utf-8",
 ) -> None:
     """`format_conll` into a file, which appears only when it is complete."""
-    target = Path(path)
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding=encoding, newline="", dir=target.parent, prefix=target.name, suffix=".tmp", delete=False
-        ) as stream:
-            temporary = stream.name
-            stream.writelines(format_conll(corpus, labels, scheme=scheme, keep_gold=keep_gold))
-        os.replace(temporary, target)
-        temporary = None
-    except OSError as error:
-        raise ValueError(
-            f"cannot write {target}: {error.strerror or error}; choose a folder that exists and is writable"
-        ) from error
-    except UnicodeEncodeError as error:
-        raise ValueError(f"cannot write {target} as {encoding}: {error.reason}; try --encoding utf-8") from None
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
+    write_text(path, "".join(format_conll(corpus, labels, scheme=scheme, keep_gold=keep_gold)), encoding)
 
 
 def _check(corpus: Corpus, labels: Sequence[Sequence[str]]) -> None:
