@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
+from casimir.errors import Intractable
 from casimir.loading import load
 from casimir.objective import Objective
 from casimir.solvers import Result, Trace, minimize
@@ -89,7 +90,14 @@ def fit(
     callbacks: Iterable[Callback] = (),
 ) -> Result:
     """minimize, with a warning when the certified gap that was asked for is not reached."""
-    result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks)
+    try:
+        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks)
+    except Intractable as error:
+        if isinstance(solver, str):
+            raise Intractable(
+                f"The solver {solver!r} cannot train this model: {error} Or use the solver 'auto'."
+            ) from None
+        raise
     if not result.converged:
         from sklearn.exceptions import ConvergenceWarning  # scikit-learn takes a second to load
 

@@ -52,7 +52,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
         read_bitext(tmp_path / "missing")
     file = tmp_path / "latin"
     file.write_bytes("é ||| è\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="is not utf-8; say what it is with --encoding"):
+    with pytest.raises(ValueError, match="line 1: byte 0xe9 at position 0 is not utf-8 text; try --encoding latin-1"):
         read_bitext(file)
     assert read_bitext(file, encoding="latin-1").source == [["é"]]
     with pytest.raises(ValueError, match="unknown encoding 'latin-x'"):
@@ -75,3 +75,21 @@ def test_a_split_keeps_every_pair_once() -> None:
 def test_links_that_are_not_there_are_asked_for() -> None:
     with pytest.raises(ValueError, match="has no links; give the gold file"):
         _ = parse_bitext(TEXT).gold
+
+
+def test_empty_lines_at_the_end_are_pairs_without_links() -> None:
+    bitext = parse_bitext("a ||| b\nc ||| d\n", "\n\n")
+    assert [len(links.possible) for links in bitext.gold] == [0, 0]
+    assert len(parse_bitext("a ||| b\n\n", "1-1\n\n\n").gold) == 1
+    with pytest.raises(ValueError, match="has 1 lines and text has 2"):
+        parse_bitext("a ||| b\nc ||| d\n", "\n")
+
+
+def test_line_ends_of_other_systems_are_read() -> None:
+    bitext = parse_bitext("\ufeffa ||| b\r\nc ||| d\r\n", "1-1\r\n1-1\r\n")
+    assert bitext.target == [["b"], ["d"]]
+
+
+def test_a_number_with_thousands_of_digits_is_no_link() -> None:
+    with pytest.raises(ValueError, match="is no link"):
+        parse_bitext("a ||| b\n", "9" * 5000 + "-1\n")

@@ -91,3 +91,35 @@ def test_boxes_of_cells_and_pixels() -> None:
 def test_names_with_quotes_survive() -> None:
     image = Image('a"b,c.png', np.zeros((1, 1, 3), dtype=np.uint8))
     assert format_boxes([image], np.zeros((1, 4), dtype=np.int64)).splitlines()[1] == '"a""b,c.png",0,0,0,0'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"image,top,left,bottom,right\nempty.png,0,0,1,1\n", r"line 2: '.*empty.png' is not an image"),
+        (b"image,top,left,bottom,right\n\xe9.png,0,0,1,1\n", r"line 2: byte 0xe9 .* try --encoding latin-1"),
+        (b"image,top,left,bottom,right\na\0.png,0,0,1,1\n", r"line 2: NUL character"),
+    ],
+)
+def test_damaged_tables_and_images_are_named(tmp_path: Path, text: bytes, message: str) -> None:
+    pytest.importorskip("cv2")
+    (tmp_path / "empty.png").write_bytes(b"")
+    (tmp_path / "x.csv").write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        read_images(tmp_path / "x.csv")
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.csv", tmp_path):
+        with pytest.raises(ValueError, match=r"cannot read .*; give the path of a CSV table of images"):
+            read_images(path)
+
+
+def test_byte_order_mark_and_huge_numbers(tmp_path: Path) -> None:
+    cv2 = pytest.importorskip("cv2")
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((4, 4, 3), dtype=np.uint8))
+    (tmp_path / "x.csv").write_text("image,top,left,bottom,right\na.png,0,0,1,1\n", encoding="utf-8-sig")
+    assert len(read_images(tmp_path / "x.csv")) == 1
+    (tmp_path / "x.csv").write_text(f"image,top,left,bottom,right\na.png,0,0,1,{10**30}\n")
+    with pytest.raises(ValueError, match=r"line 2: the box is .* four whole numbers"):
+        read_images(tmp_path / "x.csv")

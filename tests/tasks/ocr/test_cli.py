@@ -77,7 +77,7 @@ def test_predict_writes_one_word_per_line(folder: Path, data: Path, words: Words
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--train-folds", "7"), "has no fold 7; its folds are 0, 1, 2, 3, 4"),
+        (("--train-folds", "7"), "There is no fold 7 in the made-up words; the folds are 0, 1, 2, 3, 4"),
         (("--train-folds", "x"), "'x' is not a list of folds"),
         (("--features", "hog"), "not one of strokes, pixels"),
         (("--data", "nowhere.npz"), "nowhere.npz"),

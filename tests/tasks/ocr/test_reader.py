@@ -42,13 +42,13 @@ def test_npz_without_letters_and_folds_can_be_read(few: Words, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: [], "line 0: there is no letter"),
+        (lambda lines: [], "line 1: there is no letter"),
         (lambda lines: lines[:1], r"line 1: the last word has no end"),
         (lambda lines: [lines[0].replace("\t0\t", "\t", 1), *lines[1:]], r"line 1: it has 133 columns; it needs 6"),
         (lambda lines: [lines[0], lines[1].replace("\t1\t", "\t2\t", 9)], r"line 2: .* 0 or 1"),
         (lambda lines: [lines[0].replace("\tf\t", "\tF\t")], r"line 1: the letter is 'F'"),
         (lambda lines: [lines[0].replace("\t2\t", "\tx\t", 1)], r"line 1: the next letter is 'x'"),
-        (lambda lines: ["\u00e4\n"], "is not a text file"),
+        (lambda lines: ["\u00e4\n"], "line 1: it has 1 columns"),
     ],
 )
 def test_bad_lines_are_named(few: Words, tmp_path: Path, change: object, message: str) -> None:
@@ -89,8 +89,31 @@ def test_a_file_that_is_no_npz_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"hello")
     with pytest.raises(ValueError, match=r"x.npz is no .npz file"):
         read_letters(tmp_path / "x.npz")
-    with pytest.raises(FileNotFoundError):
-        read_letters(tmp_path / "none")
+    np.save(tmp_path / "one.npy", np.arange(3))
+    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
+    with pytest.raises(ValueError, match="it holds one array without a name"):
+        read_letters(tmp_path / "one.npz")
+
+
+@pytest.mark.parametrize("name", ["none", "none.npz", "folder", "folder.npz"])
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    if name.startswith("folder"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=rf"cannot read .*{name}: .*; give the path of letter.data"):
+        read_letters(tmp_path / name)
+
+
+def test_byte_order_mark_and_blank_lines_are_skipped(few: Words, tmp_path: Path) -> None:
+    file = tmp_path / "letter.data"
+    file.write_text("".join(text_lines(few)) + "\n\n", encoding="utf-8-sig")
+    assert read_letters(file).texts() == few.texts()
+
+
+def test_lengths_that_overflow_are_refused(tmp_path: Path) -> None:
+    lengths = np.array([2**64 - 1, 3], dtype=np.uint64)  # they add up to 2 in 64 bits
+    np.savez(tmp_path / "x.npz", pixels=np.zeros((2, 16), dtype=np.uint8), lengths=lengths)
+    with pytest.raises(ValueError, match="add up to the 2 letters"):
+        read_letters(tmp_path / "x.npz")
 
 
 @pytest.mark.realdata

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from casimir.scores import IntArray
+from casimir.tasks.text import numbered_lines, read_text
 
 SEPARATOR = "|||"
-_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
+_LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,8 +76,8 @@ class Bitext:
 
 def read_bitext(text: str | Path, gold: str | Path | None = None, *, encoding: str = "utf-8") -> Bitext:
     """Read sentence pairs and, with `gold`, their links; errors name the file and the line."""
-    content = _read(Path(text), encoding, "sentence pairs")
-    links = None if gold is None else _read(Path(gold), encoding, "links")
+    content = read_text(text, encoding, "a file of sentence pairs")
+    links = None if gold is None else read_text(gold, encoding, "a file of links")
     return parse_bitext(content, links, name=str(text), gold_name=str(gold))
 
 
@@ -89,7 +90,7 @@ def parse_bitext(text: str, gold: str | None = None, *, name: str = "text", gold
     source, target = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if gold is None:
         return Bitext(source, target, None, name)
-    rows = _lines(gold)
+    rows = _lines(gold, len(lines))  # an empty line is a pair without links
     if len(rows) != len(lines):
         raise ValueError(f"{gold_name} has {len(rows)} lines and {name} has {len(lines)}; give one line per pair.")
     sizes = zip(rows, source, target, strict=True)
@@ -131,25 +132,14 @@ def _parse_pair(line: str, where: str) -> tuple[list[str], list[str]]:
     return source, target
 
 
-def _lines(text: str) -> list[str]:
-    """Lines without the empty ones at the end."""
-    lines = text.removeprefix("\ufeff").split("\n")
-    while lines and not lines[-1].strip():
+def _lines(text: str, least: int = 0) -> list[str]:
+    """Lines without the empty ones at the end, but at least `least` of them where there are so many."""
+    lines = [line for _, line in numbered_lines(text)]
+    if not lines[-1]:
+        lines.pop()  # what follows the last line end
+    while len(lines) > least and not lines[-1].strip():
         lines.pop()
     return lines
-
-
-def _read(path: Path, encoding: str, what: str) -> str:
-    try:
-        return path.read_text(encoding=encoding)
-    except OSError as error:
-        raise ValueError(
-            f"cannot read {path}: {error.strerror or error}; give the path of a file of {what}."
-        ) from error
-    except LookupError:
-        raise ValueError(f"unknown encoding {encoding!r}; try utf-8 or latin-1.") from None
-    except UnicodeError:
-        raise ValueError(f"{path} is not {encoding}; say what it is with --encoding, e.g. latin-1.") from None
 
 
 def _as_array(links: Iterable[tuple[int, int]]) -> IntArray:

@@ -19,6 +19,7 @@ import numpy as np
 
 from casimir.scores import FloatArray, IntArray
 from casimir.tasks.align.translation import posterior, translations
+from casimir.tasks.arrays import checked_array
 
 Sentences = Sequence[Sequence[str]]
 
@@ -131,7 +132,7 @@ class Lexicon:
         source, target = ({str(w): i for i, w in enumerate(meta[side])} for side in ("source", "target"))
         keys = np.asarray(arrays[f"{name}.keys"], dtype=np.int64)
         sizes = {"forward_null": target, "target_count": target, "backward_null": source, "source_count": source}
-        given = {k: checked_array(arrays, f"{name}.{k}", len(sizes.get(k, keys))) for k in _ARRAYS if k != "keys"}
+        given = {k: checked_array(arrays, f"{name}.{k}", (len(sizes.get(k, keys)),)) for k in _ARRAYS if k != "keys"}
         if not len(keys) or np.any(np.diff(keys) <= 0) or not 0 <= keys[0] <= keys[-1] < len(source) * len(target):
             raise ValueError("the model file is damaged: the keys of its lexicon are not sorted pairs of words.")
         return cls(letters, source, target, keys, **given)
@@ -152,14 +153,6 @@ _ARRAYS = (
 def taken(values: FloatArray, index: IntArray, unknown: float = 0.0) -> FloatArray:
     """values[index], and `unknown` where the index is -1."""
     return np.where(index >= 0, values[index], unknown)
-
-
-def checked_array(arrays: Mapping[str, np.ndarray], name: str, size: int) -> FloatArray:
-    """float64[size] from a model file; a ValueError when it is something else."""
-    array = arrays[name]
-    if array.shape != (size,) or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"the model file is damaged: {name} must be {size} finite numbers.")
-    return array
 
 
 def _counts(index: IntArray, size: int) -> FloatArray:

@@ -20,9 +20,10 @@ from casimir.tasks.align.baselines import links_of
 from casimir.tasks.align.bitext import Bitext
 from casimir.tasks.align.cost import LinkCost
 from casimir.tasks.align.features import CellFeatures, shapes_of
-from casimir.tasks.align.lexicon import Lexicon, checked_array
+from casimir.tasks.align.lexicon import Lexicon
 from casimir.tasks.align.metrics import LinkScores, link_scores
 from casimir.tasks.align.rates import LinkRates
+from casimir.tasks.arrays import checked_array
 from casimir.tasks.training import Run, fit, load_as
 
 KIND = "align"
@@ -100,7 +101,7 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> A
         words, stems = (Lexicon.from_parts(name, meta[name], arrays) for name in ("words", "stems"))
         features = CellFeatures(words, stems, LinkRates.from_arrays(arrays, words))
         names = [str(name) for name in meta["features"]]
-        w, run = checked_array(arrays, "weights", len(names)), Run.from_dict(meta["run"])
+        w, run = checked_array(arrays, "weights", (len(names),)), Run.from_dict(meta["run"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     if names != features.names():

@@ -9,7 +9,8 @@ import numpy as np
 
 from casimir.scores import FloatArray, IntArray
 from casimir.tasks.align.bitext import Bitext, Links
-from casimir.tasks.align.lexicon import Lexicon, Lookup, checked_array, taken
+from casimir.tasks.align.lexicon import Lexicon, Lookup, taken
+from casimir.tasks.arrays import checked_array
 
 _SHRINK = 1.0  # k links among n chances are a rate of k / (n + _SHRINK)
 _WORD_CHANCES, _WORD_LINKS = 2.0, 1.4  # what a word counts before it is seen: 7 of 10 words have a sure link
@@ -84,7 +85,7 @@ class LinkRates:
         sizes = {"source": len(lexicon.source), "target": len(lexicon.target)}
         names = [f.name for f in fields(cls)]
         return cls(
-            *(checked_array(arrays, f"rates.{k}", sizes.get(k.partition("_")[0], len(lexicon.keys))) for k in names)
+            *(checked_array(arrays, f"rates.{k}", (sizes.get(k.partition("_")[0], len(lexicon.keys)),)) for k in names)
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.scores import IntArray
+from casimir.tasks.text import read_text
 
 _SIDES = ("top", "left", "bottom", "right")
 
@@ -41,16 +43,19 @@ def read_images(path: str | os.PathLike[str], *, labelled: bool = True, encoding
     are relative to the table. Reading image files needs OpenCV: pip install "casimir[vision]".
     """
     table = Path(path)
-    with open(table, encoding=encoding, newline="") as stream:
-        reader = csv.DictReader(stream)
-        names = reader.fieldnames or []
-        missing = [name for name in ("image", *(_SIDES if labelled else ())) if name not in names]
-        if missing:
-            raise ValueError(
-                f"{table}, line 1: there is no column {missing[0]!r}; a table of images starts with the line "
-                f"{','.join(('image', *_SIDES))} (pixels, both ends inclusive)."
-            )
+    text = read_text(table, encoding, "a CSV table of images").removeprefix("\ufeff")
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    names = reader.fieldnames or []
+    missing = [name for name in ("image", *(_SIDES if labelled else ())) if name not in names]
+    if missing:
+        raise ValueError(
+            f"{table}, line 1: there is no column {missing[0]!r}; a table of images starts with the line "
+            f"{','.join(('image', *_SIDES))} (pixels, both ends inclusive)."
+        )
+    try:
         rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise ValueError(f"{table}, line {reader.line_num}: {error}; is a quotation mark missing?") from None
     if not rows:
         raise ValueError(f"{table} names no image; give one line per image below the first.")
     has_boxes = all(side in names for side in _SIDES)
@@ -87,7 +92,7 @@ def _read_row(table: Path, line: int, row: dict[str, str], labelled: bool, has_b
         return Image(row["image"], pixels)
     try:
         box = np.array([int(row[side]) for side in _SIDES], dtype=np.int64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         given = [row[side] for side in _SIDES]
         raise ValueError(f"{where}: the box is {given}; it must be four whole numbers of pixels.") from None
     height, width = pixels.shape[:2]
@@ -106,7 +111,8 @@ def _read_pixels(file: Path, where: str) -> npt.NDArray[np.uint8]:
         raise ImportError('Reading image files needs OpenCV; install it with pip install "casimir[vision]".') from None
     if not file.is_file():
         raise FileNotFoundError(f"{where}: there is no file '{file}'. Names are relative to the table's folder.")
-    pixels = cv2.imdecode(np.frombuffer(file.read_bytes(), dtype=np.uint8), cv2.IMREAD_COLOR)
+    data = np.frombuffer(file.read_bytes(), dtype=np.uint8)
+    pixels = cv2.imdecode(data, cv2.IMREAD_COLOR) if len(data) else None  # OpenCV fails on an empty file
     if pixels is None:
         raise ValueError(f"{where}: '{file}' is not an image that OpenCV can read. Use PNG or JPEG.")
     return np.ascontiguousarray(pixels[:, :, ::-1])

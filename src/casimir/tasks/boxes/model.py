@@ -18,6 +18,7 @@ from casimir.scores import FloatArray, IntArray
 from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
 from casimir.structures import BoxSearch
+from casimir.tasks.arrays import checked_array
 from casimir.tasks.boxes.features import N_DESCRIPTORS, Words, describe, learn_words
 from casimir.tasks.boxes.grid import to_cells, to_pixels
 from casimir.tasks.boxes.images import Image, boxes_of
@@ -112,20 +113,11 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> B
     """The model that `BoxesModel.save` wrote."""
     try:
         cell, run = int(meta["cell"]), Run.from_dict(meta["run"])
-        w, share, mean, scale, centres = (arrays[name] for name in ("w", "share", "mean", "scale", "centres"))
     except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: it has no proper {error}.") from None
-    shapes: dict[str, tuple[int, ...]] = {
-        "w": (len(centres),),
-        "share": (2,),
-        "mean": (N_DESCRIPTORS,),
-        "scale": (N_DESCRIPTORS,),
-        "centres": (len(w), N_DESCRIPTORS),
-    }
-    for name, shape in shapes.items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise ValueError(f"the model file is damaged: {name} is {array.dtype}{list(array.shape)}.")
+    centres = checked_array(arrays, "centres", (None, N_DESCRIPTORS))
+    w, share = checked_array(arrays, "w", (len(centres),)), checked_array(arrays, "share", (2,))
+    mean, scale = (checked_array(arrays, name, (N_DESCRIPTORS,)) for name in ("mean", "scale"))
     if cell < 1:
         raise ValueError(f"the model file is damaged: its cells have {cell} pixels.")
     return BoxesModel(cell, Words(mean, scale, centres), w, share, run)

@@ -35,6 +35,8 @@ def _read_text(file: Path) -> Words:
     pixels, letters, lengths, folds, length = [], [], [], [], 0
     number = 0
     for number, line in enumerate(_lines(file), start=1):
+        if not line.strip():
+            continue
         letter, ends, fold, bits = _parse(line.rstrip("\r\n"), file, number)
         letters.append(letter)
         pixels.append(bits)
@@ -45,7 +47,7 @@ def _read_text(file: Path) -> Words:
             length = 0
     if length or not lengths:
         what = "the last word has no end (-1 as the next letter)" if length else "there is no letter"
-        raise ValueError(f"{file}, line {number}: {what}. Is the file complete?")
+        raise ValueError(f"{file}, line {max(number, 1)}: {what}. Is the file complete?")
     image = np.frombuffer("".join(pixels).encode(), dtype=np.uint8) == ord("1")
     return Words(
         image.reshape(-1, HEIGHT, WIDTH),
@@ -57,15 +59,17 @@ def _read_text(file: Path) -> Words:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    with open(file, "rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
     try:
-        with gzip.open(file, "rt", encoding="ascii") if packed else open(file, encoding="ascii") as text:
+        with open(file, "rb") as stream:
+            packed = stream.read(2) == b"\x1f\x8b"
+        with gzip.open(file, "rt", encoding="utf-8-sig") if packed else open(file, encoding="utf-8-sig") as text:
             yield from text
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not a text file; give letter.data, letter.data.gz or an .npz file.") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} cannot be unpacked ({error}). Is the file complete?") from None
+    except OSError as error:
+        raise _unreadable(file, error) from error
 
 
 def _parse(line: str, file: Path, number: int) -> tuple[int, bool, int, str]:
@@ -90,14 +94,19 @@ def _parse(line: str, file: Path, number: int) -> tuple[int, bool, int, str]:
 
 def _read_npz(file: Path) -> Words:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        arrays = np.load(file, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise ValueError("it holds one array without a name")
+        with arrays:
             given = {name: arrays[name] for name in ("pixels", "lengths", "folds", "labels") if name in arrays}
+    except OSError as error:
+        raise _unreadable(file, error) from error
     except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as error:
         raise ValueError(f"{file} is no .npz file of arrays: {error}.") from None
     pixels, lengths = _array(given, "pixels", file), _array(given, "lengths", file)
     if pixels.dtype != np.uint8 or pixels.shape[1:] != (_PIXELS // 8,):
         raise ValueError(f"{file}: pixels is {pixels.dtype}{list(pixels.shape)}; it must be uint8[T, {_PIXELS // 8}].")
-    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 1 or lengths.sum() != len(pixels):
+    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 1 or sum(lengths.tolist()) != len(pixels):
         raise ValueError(f"{file}: lengths must be [n], 1 or more each, and add up to the {len(pixels)} letters.")
     folds = _array(given, "folds", file) if "folds" in given else np.zeros(len(lengths), dtype=np.int64)
     if folds.shape != lengths.shape:
@@ -107,6 +116,11 @@ def _read_npz(file: Path) -> Words:
         raise ValueError(f"{file}: labels must be [T] for {len(pixels)} letters, 0 (a) to 25 (z).")
     image = np.unpackbits(pixels, axis=1).astype(np.bool_).reshape(-1, HEIGHT, WIDTH)
     return Words(image, offsets_of(lengths), folds.astype(np.int64), letters, str(file))
+
+
+def _unreadable(file: Path, error: OSError) -> ValueError:
+    needed = "give the path of letter.data, letter.data.gz or an .npz file"
+    return ValueError(f"cannot read {file}: {error.strerror or error}; {needed}.")
 
 
 def _array(given: dict[str, Any], name: str, file: Path) -> np.ndarray:

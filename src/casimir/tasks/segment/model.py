@@ -14,6 +14,7 @@ from casimir.persistence import save_folder
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
+from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.boundaries import N_EDGE_FEATURES
 from casimir.tasks.segment.features import Features, Track, learn_features, resized_mask
 from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, linear_model, structure
@@ -123,10 +124,7 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> S
             f"it has the feature set {meta.get('feature_set')!r}, which this casimir does not know; upgrade casimir."
         )
     features = decode_features(arrays)
-    weights = arrays.get("weights")
-    expected = features.n_node_features + N_EDGE_FEATURES
-    if weights is None or weights.dtype != np.float64 or weights.shape != (expected,):
-        raise ValueError(f"the model file is damaged: it needs {expected} weights.")
-    if not np.isfinite(weights).all() or weights[features.n_node_features :].min() < 0.0:
-        raise ValueError("the model file is damaged: its weights must be finite, and those of edges not negative.")
+    weights = checked_array(arrays, "weights", (features.n_node_features + N_EDGE_FEATURES,))
+    if weights[features.n_node_features :].min() < 0.0:
+        raise ValueError("the model file is damaged: its weights of edges must not be negative.")
     return SegmentModel(features, weights, bool(meta.get("edges", True)), Run.from_dict(meta.get("run")))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.features import AGAIN, FIRST, Features
 from casimir.tasks.segment.fourier import FourierMap
 from casimir.tasks.segment.looks import Look
@@ -35,7 +36,7 @@ def decode_features(arrays: Mapping[str, np.ndarray]) -> Features:
     if any(len(look.fourier.mean) != len(last.mean) for look in looks[1:]):
         raise ValueError("the model file is damaged: its looks read descriptors of different lengths.")
     masks = _array(arrays, "shapes.masks", (None, SIZE[0] * SIZE[1]))
-    fold = arrays.get("shapes.fold", np.zeros(len(masks), dtype=np.int64))
+    fold = checked_array(arrays, "shapes.fold", (len(masks),), np.int64)
     return Features(tuple(looks), last, Shapes(masks, fold))
 
 
@@ -52,11 +53,4 @@ def _decode_map(name: str, arrays: Mapping[str, np.ndarray]) -> FourierMap:
 
 
 def _array(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-    array = arrays.get(name)
-    if array is None or array.dtype != np.float32 or array.ndim != len(shape) or 0 in array.shape:
-        raise ValueError(f"the model file is damaged: it has no proper array {name!r}.")
-    if any(need is not None and need != found for need, found in zip(shape, array.shape, strict=True)):
-        raise ValueError(f"the model file is damaged: its array {name!r} has the shape {list(array.shape)}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"the model file is damaged: its array {name!r} has entries that are not finite.")
-    return array
+    return checked_array(arrays, name, shape, np.float32)
