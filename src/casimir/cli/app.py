@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from casimir.cli import align, apply, boxes, demo, deprel, ner, ocr, segment
+
+
+def _flowing(command: Callable[..., None]) -> str:
+    """The docstring of a command as paragraphs without line ends, which would be kept in terminals of any width."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n"))
+
 
 app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
@@ -18,15 +26,18 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
-train.command("ner", epilog=ner.TRAIN_EXAMPLES)(ner.train)
-train.command("boxes", epilog=boxes.TRAIN_EXAMPLES)(boxes.train)
-train.command("ocr", epilog=ocr.TRAIN_EXAMPLES)(ocr.train)
-train.command("segment", epilog=segment.TRAIN_EXAMPLES)(segment.train)
-train.command("deprel", epilog=deprel.TRAIN_EXAMPLES)(deprel.train)
-train.command("align", epilog=align.TRAIN_EXAMPLES)(align.train)
+for name, task in {
+    "ner": ner,
+    "ocr": ocr,
+    "deprel": deprel,
+    "segment": segment,
+    "align": align,
+    "boxes": boxes,
+}.items():
+    train.command(name, help=_flowing(task.train), epilog=task.TRAIN_EXAMPLES)(task.train)
 app.add_typer(train, name="train")
-app.command("evaluate", epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
-app.command("predict", epilog=apply.PREDICT_EXAMPLES)(apply.predict)
+app.command("evaluate", help=_flowing(apply.evaluate), epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
+app.command("predict", help=_flowing(apply.predict), epilog=apply.PREDICT_EXAMPLES)(apply.predict)
 
 
 def _show_version(wanted: bool) -> None:

@@ -19,7 +19,9 @@ casimir evaluate out/ eng.testa
 
 casimir evaluate out/ eng.testa --json
 
-casimir evaluate out/ horses/"""
+casimir evaluate out/ horses/
+
+casimir evaluate out/ enfr.src-tgt --gold enfr.gold"""
 PREDICT_EXAMPLES = """Examples:
 
 casimir predict out/ file.txt > tagged.txt
@@ -32,20 +34,31 @@ casimir predict out/ horses/images/ --output masks/"""
 # and predict_model(model, file, PredictOptions) -> None
 _TASKS = {
     "NERModel": "casimir.cli.ner",
-    "BoxesModel": "casimir.cli.boxes",
-    "SegmentModel": "casimir.cli.segment",
-    "DeprelModel": "casimir.cli.deprel",
-    "AlignModel": "casimir.cli.align",
     "OCRModel": "casimir.cli.ocr",
+    "DeprelModel": "casimir.cli.deprel",
+    "SegmentModel": "casimir.cli.segment",
+    "AlignModel": "casimir.cli.align",
+    "BoxesModel": "casimir.cli.boxes",
+}
+# options that not every task has -> classes of the models whose tasks have them
+_SPECIAL = {
+    "--gold": ("AlignModel",),
+    "--keep-gold": ("NERModel", "OCRModel"),
+    "--labelled or --unlabelled": ("NERModel",),
 }
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="What to read: the format of the training data.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE", help="What to read: the file or folder, in the format of the training data.", show_default=False
+    ),
 ]
 Gold = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Word alignment: the true links, which are a file of their own.")
 ]
-Output = Annotated[Path | None, typer.Option(metavar="PATH", help="Where to write. Default: stdout.")]
+Output = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="File to write, or folder for masks. Default: stdout.")
+]
 KeepGold = Annotated[
     bool,
     typer.Option(
@@ -79,9 +92,23 @@ class PredictOptions:
 def evaluate(
     model: ModelFolder, file: File, gold: Gold = None, encoding: Encoding = "utf-8", json: Json = False
 ) -> None:
-    """Scores of a model on labelled data, such as entity precision, recall and F1."""
+    """Scores of a model on labelled data.
+
+    Named entities: precision, recall and F1, as the official CoNLL script counts them.
+
+    Handwritten words: accuracy of letters and of whole words.
+
+    Dependency relations: accuracy, and precision, recall and F1 of the labels.
+
+    Segmentation: pixel accuracy and intersection over union, for a folder with images/ and masks/.
+
+    Word alignment: alignment error rate, precision and recall, against the links in --gold.
+
+    Boxes: mean intersection over union, and the share of boxes that overlap the truth by more than half.
+    """
     with clear_ends():
         loaded = load(model)
+        _refuse_unused(loaded, {"--gold": gold})
         report = _task_of(loaded, model).evaluate_model(loaded, file, EvaluateOptions(encoding, gold))
         if json:
             write_json({"model": str(model), "file": str(file), **report.figures})
@@ -102,16 +129,19 @@ def predict(
     Named entities: the file with predicted labels as its last column, in its own scheme. It has the columns of the
     training file, with or without labels; labels that it has are replaced.
 
-    Word alignment: one line of links such as 3-4 per sentence pair, words counted from 1.
-
-    Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
+    Handwritten words: one word per line.
 
     Dependency relations: the CoNLL-U file with predicted labels in its column DEPREL.
 
-    Handwritten words: one word per line.
+    Segmentation: a mask PNG in the folder --output for the image FILE, or for every image in the folder FILE.
+
+    Word alignment: one line of links such as 3-4 per sentence pair, words counted from 1.
+
+    Boxes: the table of images with the box that was found in each.
     """
     with clear_ends():
         loaded = load(model)
+        _refuse_unused(loaded, {"--keep-gold": keep_gold or None, "--labelled or --unlabelled": labelled})
         options = PredictOptions(encoding, output, keep_gold, labelled)
         _task_of(loaded, model).predict_model(loaded, file, options)
 
@@ -124,3 +154,12 @@ def _task_of(model: Any, folder: Path) -> Any:
             "or give a folder made by `casimir train`."
         )
     return import_module(_TASKS[name])
+
+
+def _refuse_unused(model: Any, given: dict[str, object]) -> None:
+    """An option that the task of the model does not have is refused, not ignored."""
+    name = type(model).__name__
+    for option, value in given.items():
+        if name in _TASKS and value is not None and name not in _SPECIAL[option]:
+            owners = " and ".join(f"`casimir train {_TASKS[owner].rpartition('.')[2]}`" for owner in _SPECIAL[option])
+            raise ValueError(f"{option} is for models of {owners}; this one is a {name}. Leave it out.")

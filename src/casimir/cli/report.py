@@ -28,7 +28,7 @@ def show_run(console: Console, run: Run, title: str | None = None) -> None:
     table.add_column("", style="dim")
     table.add_column("")
     ended = {"converged": "certified", "epochs": "all epochs used"}
-    table.add_row("objective", f"{run.objective:.6f}")
+    table.add_row("objective", f"{max(run.objective, 0.0):.6f}")  # rounding may leave -1e-17
     table.add_row("relative duality gap", f"{run.gap:.2e}  ({ended.get(run.status, run.status)})")
     table.add_row("oracle calls", f"{run.oracle_calls:,}  in {run.epochs} epochs")
     table.add_row("seconds", f"{run.seconds:.1f}  (training alone)")

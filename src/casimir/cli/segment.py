@@ -39,7 +39,7 @@ def train(
     ] = None,
     train_share: Annotated[
         float,
-        typer.Option(metavar="X", help="Share of the pictures, drawn by the seed, to train on; the rest is held out."),
+        typer.Option(min=0.0, max=1.0, metavar="X", help="Share to train on, drawn by the seed; the rest is held out."),
     ] = 0.5,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")

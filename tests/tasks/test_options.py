@@ -1,0 +1,69 @@
+"""What `casimir evaluate` and `casimir predict` do alike for every task."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from casimir.cli import app
+
+_TASKS = ["ner", "ocr", "deprel", "segment", "align", "boxes"]
+
+
+@pytest.fixture(scope="module")
+def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("align")
+    (folder / "text").write_text("a b ||| c d\nb ||| d\n")
+    (folder / "gold").write_text("1-1 2-2\n1-1\n")
+    arguments = ["--text", str(folder / "text"), "--gold", str(folder / "gold"), "--train-share", "1"]
+    result = CliRunner().invoke(app, ["train", "align", *arguments, "--model", str(folder / "model"), "--quiet"])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_tasks_come_in_one_order() -> None:
+    shown = CliRunner().invoke(app, ["train", "--help"]).output
+    assert [name for name in re.findall(r"│ (\w+)  ", shown) if name in _TASKS] == _TASKS
+    for command in ("evaluate", "predict"):
+        text = CliRunner().invoke(app, [command, "--help"]).output
+        names = ["Named entities:", "Handwritten", "Dependency", "Segmentation:", "Word alignment:", "Boxes:"]
+        places = [text.index(name) for name in names]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "--keep-gold"], "--keep-gold is for models of `casimir train ner` and `casimir train ocr`"),
+        (["predict", "--unlabelled"], "--labelled or --unlabelled is for models of `casimir train ner`; this one is"),
+        (["predict", "--encoding", "klingon"], "unknown encoding 'klingon'"),
+        (["predict", "--output", "."], "cannot write .: Is a directory"),
+        (["evaluate"], "give them with --gold FILE"),
+    ],
+)
+def test_options_of_other_tasks_are_refused(aligner: Path, arguments: list[str], message: str) -> None:
+    command, *options = arguments
+    result = CliRunner().invoke(app, [command, str(aligner / "model"), str(aligner / "text"), *options])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not result.stdout
+
+
+def test_what_predict_writes_can_be_evaluated(aligner: Path) -> None:
+    out = aligner / "links"
+    model, text = str(aligner / "model"), str(aligner / "text")
+    assert CliRunner().invoke(app, ["predict", model, text, "--output", str(out)]).exit_code == 0
+    result = CliRunner().invoke(app, ["evaluate", model, text, "--gold", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+
+
+def test_a_solver_without_its_oracle_says_what_to_use(aligner: Path) -> None:
+    arguments = ["--text", str(aligner / "text"), "--gold", str(aligner / "gold"), "--solver", "lbfgs"]
+    result = CliRunner().invoke(app, ["train", "align", *arguments, "--model", str(aligner / "new")])
+    assert result.exit_code == 2
+    assert "The solver 'lbfgs' cannot train this model: Matching has no" in result.stderr
+    assert "use the solver 'auto'" in result.stderr
+    assert not (aligner / "new").exists()
