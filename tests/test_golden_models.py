@@ -1,0 +1,34 @@
+"""Models of tasks that earlier versions wrote are read, and predict what they predicted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import casimir as cs
+from casimir.datasets.objects import load_objects
+from casimir.tasks.align.bitext import format_links, parse_bitext
+from casimir.tasks.boxes import images_of
+from casimir.tasks.deprel.conllu import parse_conllu
+
+GOLDEN = Path(__file__).parent / "golden" / "tasks-1"
+BITEXT = "the house ||| la maison\nthe blue house ||| la maison bleue\nblue ||| bleu\n"
+GOLD = "1-1 2-2\n1-1 2-3 3-2\n1-1\n"
+TREES = (
+    "1\tdogs\tdog\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+    "1\tbark\tbark\tVERB\tVB\t_\t0\troot\t_\t_\n2\tloudly\tloudly\tADV\tRB\t_\t1\tadvmod\t_\t_\n\n"
+)
+
+
+def test_align() -> None:
+    model = cs.load(GOLDEN / "align")
+    assert [format_links(links) for links in model.align(parse_bitext(BITEXT))] == GOLD.splitlines()
+
+
+def test_deprel() -> None:
+    model = cs.load(GOLDEN / "deprel")
+    assert model.predict(parse_conllu(TREES)) == [["nsubj", "root"], ["root", "advmod"]]
+
+
+def test_boxes() -> None:
+    model = cs.load(GOLDEN / "boxes")
+    assert model.find(images_of(load_objects().heldout[:2])).tolist() == [[72, 48, 119, 87], [8, 40, 111, 103]]
