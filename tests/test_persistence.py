@@ -458,3 +458,12 @@ def test_a_large_sparse_model_is_a_small_file(tmp_path: Path) -> None:
     save_folder(tmp_path / "out", "x", {}, encode_rows("weights", matrix))
     assert (tmp_path / "out" / "model.safetensors").stat().st_size < 100_000
     np.testing.assert_array_equal(decode_rows("weights", load_folder(tmp_path / "out")[2]), matrix)
+
+
+@pytest.mark.parametrize("name", ["weights.shape", "weights.used"])
+def test_row_numbers_that_are_no_integers_are_refused(name: str) -> None:
+    matrix = np.zeros((50, 2))
+    matrix[3] = 1.0
+    arrays = encode_rows("weights", matrix)
+    with pytest.raises(ValueError, match="it is damaged"):
+        decode_rows("weights", {**arrays, name: arrays[name].astype(np.float64)})

@@ -34,6 +34,8 @@ def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
         return np.asarray(_needed(name, arrays, 2), dtype=np.float64)
     shape, used = _needed(f"{name}.shape", arrays, 1), _needed(f"{name}.used", arrays, 1)
     rows = _needed(f"{name}.rows", arrays, 2)
+    if shape.dtype != np.int64 or used.dtype != np.int64:
+        raise ValueError(f"the model file has rows of {name!r} counted in {shape.dtype}, {used.dtype}; it is damaged.")
     if len(shape) != 2 or shape[0] < 0 or rows.shape != (len(used), shape[1]):
         raise ValueError(
             f"the model file has {len(used)} rows of {name!r} in an array {list(rows.shape)}; it is damaged."

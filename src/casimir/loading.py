@@ -33,3 +33,5 @@ def load(path: str | os.PathLike[str]) -> Any:
         return getattr(import_module(module), reader)(meta, arrays)
     except ValueError as error:
         raise ValueError(f"The model in '{path}' cannot be loaded: {error}") from None
+    except (TypeError, LookupError, ArithmeticError) as error:  # an entry of another type, such as 1e400 for a count
+        raise ValueError(f"The model in '{path}' cannot be loaded: the model file is damaged: {error}.") from None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +71,39 @@ def test_a_solver_without_its_oracle_says_what_to_use(aligner: Path) -> None:
     assert "The solver 'lbfgs' cannot train this model: Matching has no" in result.stderr
     assert "use the solver 'auto'" in result.stderr
     assert not (aligner / "new").exists()
+
+
+def test_named_entities_train_on_the_embedded_news(tmp_path: Path) -> None:
+    arguments = ["train", "ner", "--model", str(tmp_path / "model"), "--tol", "0.5", "--quiet", "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["dev"]["f1"] > 0.8
+    result = CliRunner().invoke(app, [*arguments, "--dev", "x"])
+    assert result.exit_code == 2
+    assert "--dev comes with --train" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--solver", "svrg"], "--solver svrg cannot train graph cuts"),
+        (["--solver", "lbfgs"], "Use auto, bcfw, dual or sgd."),
+        (["--lam", "0"], "--lam 0 leaves"),
+        (["--pictures", __file__], "is a file; pictures are written into a folder"),
+    ],
+)
+def test_segmentation_refuses_before_it_learns_features(tmp_path: Path, options: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, ["train", "segment", "--model", str(tmp_path / "model"), *options])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_names_that_the_terminal_cannot_show_do_not_end_the_command(aligner: Path) -> None:
+    text = aligner / "\u00e9"
+    text.write_bytes((aligner / "text").read_bytes())
+    arguments = ["evaluate", str(aligner / "model"), str(text), "--gold", str(aligner / "gold")]
+    code = f"from casimir.cli import app; app({arguments!r})"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "200"}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=False)
+    assert result.returncode == 0, result.stderr
+    assert b"?" in result.stdout

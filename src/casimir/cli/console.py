@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import warnings
@@ -43,6 +44,7 @@ def clear_ends() -> Iterator[None]:
     def note(message: Any, *_: Any, **__: Any) -> None:
         say(err(), f"note: {message}", "yellow")
 
+    _write_anything()
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = note
@@ -56,6 +58,13 @@ def clear_ends() -> Iterator[None]:
         except KeyboardInterrupt:
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _write_anything() -> None:
+    """Characters that a terminal's encoding lacks become "?", instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def write_result(text: str, encoding: str, output: Path | None, done: str) -> None:

@@ -14,6 +14,7 @@ from casimir.cli.console import clear_ends, write_result
 from casimir.cli.options import Encoding, Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report
 from casimir.cli.train import train_and_report
+from casimir.datasets import load_news
 from casimir.features import DEFAULT_N_FEATURES
 from casimir.persistence import check_target
 from casimir.tasks.ner.columns import read_conll
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
 
 TRAIN_EXAMPLES = """Examples:
 
+casimir train ner --model out/
+
 casimir train ner --train eng.train --dev eng.testa --model out/
 
 casimir train ner --train eng.train --model out/ --lam 0.1/n --tol 1e-3
@@ -40,8 +43,10 @@ _LOSSES = ("hinge", "crf")
 
 
 def train(
-    train: Annotated[Path, typer.Option("--train", metavar="FILE", help="Labelled CoNLL file.", show_default=False)],
     model: Target,
+    train: Annotated[
+        Path | None, typer.Option("--train", metavar="FILE", help="Labelled CoNLL file. Default: made-up news.")
+    ] = None,
     dev: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Labelled file to watch F1 on; not used to train.")
     ] = None,
@@ -92,8 +97,9 @@ def train(
                 "--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them."
             )
         check_target(model)
-        corpus = _with_columns(read_conll(train, encoding=encoding), columns)
-        held_out = None if dev is None else read_conll(dev, encoding=encoding).keep_columns(corpus.columns)
+        given, watched = _data(train, dev, encoding)
+        corpus = _with_columns(given, columns)
+        held_out = None if watched is None else watched.keep_columns(corpus.columns)
         from casimir.estimators import SequenceTagger
         from casimir.tasks.ner.model import PAPER_N_FEATURES
 
@@ -145,6 +151,14 @@ def _train(
         quiet=quiet,
         json=json,
     )
+
+
+def _data(train: Path | None, dev: Path | None, encoding: str) -> tuple[Corpus, Corpus | None]:
+    if train is not None:
+        return read_conll(train, encoding=encoding), None if dev is None else read_conll(dev, encoding=encoding)
+    if dev is not None:
+        raise ValueError("--dev comes with --train; without both, made-up news is used.")
+    return read_conll(load_news().train), read_conll(load_news().heldout)
 
 
 def _with_columns(corpus: Corpus, names: str | None) -> Corpus:

@@ -29,6 +29,7 @@ casimir train segment --model out/
 casimir train segment --data horses/ --model out/ --pictures seen/
 
 casimir train segment --data horses/ --model out/ --train-share 0.75 --json > run.json"""
+_SOLVERS = ("auto", "bcfw", "dual", "sgd")
 
 
 def train(
@@ -59,6 +60,7 @@ def train(
     """
     with clear_ends():
         check_target(model)
+        _check(solver, lam, pictures)
         learned, held_out = _parts(_read(data), train_share, seed)
         from casimir.tasks.segment.features import learn_features
         from casimir.tasks.segment.model import train_weights
@@ -79,6 +81,19 @@ def train(
             quiet=quiet,
             json=json,
         )
+
+
+def _check(solver: str, lam: str | None, pictures: Path | None) -> None:
+    """Raise now what would otherwise be raised after all features were learned."""
+    if solver not in _SOLVERS:
+        raise ValueError(
+            f"--solver {solver} cannot train graph cuts: casimir and svrg cannot keep edge weights non-negative, and "
+            f"lbfgs needs sums over all labellings. Use {', '.join(_SOLVERS[:-1])} or {_SOLVERS[-1]}."
+        )
+    if lam_of(lam, 1) == 0.0:
+        raise ValueError("--lam 0 leaves the weights of graph cuts without a certificate. Give a number above 0.")
+    if pictures is not None and pictures.exists() and not pictures.is_dir():
+        raise ValueError(f"'{pictures}' is a file; pictures are written into a folder. Give another --pictures.")
 
 
 def _read(data: Path | None) -> list[Picture]:
@@ -165,7 +180,7 @@ def evaluate_model(model: SegmentModel, file: Path, options: EvaluateOptions) ->
 
 def predict_model(model: SegmentModel, file: Path, options: PredictOptions) -> None:
     """Write one mask PNG per image: of an image file, of a folder of images, or of its images/."""
-    from casimir.tasks.segment.pictures import read_image, write_image
+    from casimir.tasks.segment.pictures import check_image, read_image, write_image
 
     if options.output is None:
         raise ValueError("Masks are PNG files; say in which folder to write them: --output DIR.")
@@ -173,7 +188,9 @@ def predict_model(model: SegmentModel, file: Path, options: PredictOptions) -> N
         raise ValueError(f"'{options.output}' is a file; masks are written into a folder. Give another --output.")
     files = _image_files(file)
     for image in _track(files, "pictures"):
-        write_image(options.output / f"{image.stem}.png", model.predict(read_image(image)))
+        pixels = read_image(image)
+        check_image(pixels, str(image))
+        write_image(options.output / f"{image.stem}.png", model.predict(pixels))
     say(err(), f"Wrote {len(files)} masks into {options.output}", "green")
 
 

@@ -130,10 +130,10 @@ class Lexicon:
         """What `to_parts` gave; a ValueError when it does not fit together."""
         letters = None if meta["letters"] is None else int(meta["letters"])
         source, target = ({str(w): i for i, w in enumerate(meta[side])} for side in ("source", "target"))
-        keys = np.asarray(arrays[f"{name}.keys"], dtype=np.int64)
+        keys = checked_array(arrays, f"{name}.keys", (None,), np.int64)
         sizes = {"forward_null": target, "target_count": target, "backward_null": source, "source_count": source}
         given = {k: checked_array(arrays, f"{name}.{k}", (len(sizes.get(k, keys)),)) for k in _ARRAYS if k != "keys"}
-        if not len(keys) or np.any(np.diff(keys) <= 0) or not 0 <= keys[0] <= keys[-1] < len(source) * len(target):
+        if np.any(np.diff(keys) <= 0) or not 0 <= keys[0] <= keys[-1] < len(source) * len(target):
             raise ValueError("the model file is damaged: the keys of its lexicon are not sorted pairs of words.")
         return cls(letters, source, target, keys, **given)
 
