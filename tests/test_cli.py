@@ -137,7 +137,7 @@ def test_a_gap_not_reached_is_a_note_and_the_model_is_saved(files: Path, tmp_pat
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--epochs", "0"], "--epochs"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--features", "best"], "best"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--n-features", "9", "--exact-vocabulary"], "one of"),
-        (["--model", "{out}/m"], "--train"),
+        (["--dev", "{files}/train.txt", "--model", "{out}/m"], "--dev comes with --train"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(

@@ -148,7 +148,7 @@ def test_bad_input_ends_in_one_sentence(tmp_path: Path) -> None:
     assert "bad.conllu, line 1: 2 columns" in result.stderr.replace("\n", " ")
     assert not (tmp_path / "model").exists()
     result = invoke("train", "deprel", "--dev", tmp_path / "bad.conllu", "--model", tmp_path / "model")
-    assert "--dev goes with --train" in result.stderr
+    assert "--dev comes with --train" in result.stderr
 
 
 @pytest.mark.realdata

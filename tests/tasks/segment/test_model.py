@@ -98,7 +98,7 @@ def _set(name: str, value: Any) -> Any:
         (_without("shapes.masks"), "shapes.masks"),
         (_set("look0.phases", np.zeros(7, dtype=np.float32)), "look0.phases"),
         (_set("shapes.masks", np.full((2, 768), np.nan, dtype=np.float32)), "not finite"),
-        (lambda meta, arrays: arrays.update(weights=-np.ones_like(arrays["weights"])), "not negative"),
+        (lambda meta, arrays: arrays.update(weights=-np.ones_like(arrays["weights"])), "must not be negative"),
         (lambda meta, arrays: meta.pop("run"), "training figures"),
         (lambda meta, arrays: meta.update(feature_set="looks-99"), "looks-99"),
     ],
