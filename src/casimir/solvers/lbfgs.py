@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
 
 from casimir._validate import positive_float, positive_int
 from casimir.objective import Evaluation, Objective
@@ -47,6 +46,8 @@ class LBFGS:
             return evaluation.smoothed, evaluation.gradient
 
         dual = objective.trivial_dual()
+
+        import scipy.optimize  # a fifth of a second, which nobody else need wait for
 
         def after_iteration(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             nonlocal dual
