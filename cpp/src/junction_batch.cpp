@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "casimir/junction_search.hpp"
@@ -26,11 +27,30 @@ class Loaded {
     const double* pairwise = batch_.edges ? batch_.edges + batch_.edge_offsets[i] * labels * labels : nullptr;
     scores_ = {batch_.graphs.ends(i), batch_.graphs.edges(i), batch_.nodes + batch_.offsets[i] * labels, pairwise};
   }
-  double load_losses(std::int64_t i) {
+  /// Fills the tables with losses within one reach after another, until use(best score) returns true. At the last one
+  /// all losses are right. The reaches do not depend on what is asked for, so that fewer outputs are a prefix of more.
+  template <class Use>
+  void load_losses(std::int64_t i, Use&& use) {
     select(i);
-    tables.load_exact(*plan_, scores_);
-    return tables.max_losses();
+    double reach = usual_reach(*plan_, scores_);
+    for (double factor = 0x1p10; !use(load_within(reach)) && reach < kInf; reach *= factor) factor *= factor;
   }
+  /// The best score, from the first tables in which it is right.
+  double load_best(std::int64_t i) {
+    double value = 0.0;
+    load_losses(i, [&](double best) {
+      value = best;
+      return room_ > 0.0;
+    });
+    return value;
+  }
+  /// Fills the tables with losses, those below room() right.
+  double load_within(double reach) {
+    const double tops = tables.load_exact(*plan_, scores_, reach), best = tables.max_losses();
+    room_ = reach < kInf ? 0.5 * reach - (tops - best) : kInf;
+    return best;
+  }
+  double room() const { return room_; }
   double load_marginals(std::int64_t i, double mu) {
     select(i);
     tables.load_scaled(*plan_, scores_, mu);
@@ -47,14 +67,40 @@ class Loaded {
   const JunctionBatch& batch_;
   std::shared_ptr<const JunctionPlan> plan_;
   JunctionScores scores_{};
+  double room_ = kInf;
 };
 
 /// Sorted outputs of one example, by (loss, labels by node number).
 class SortedOutputs {
  public:
-  void run(const JunctionTables& losses, double best, std::int64_t k, double mu, TopKBatch& out) {
+  void run(Loaded& example, std::int64_t i, std::int64_t k, double mu, TopKBatch& out) {
+    std::int64_t listed = 0;
+    seen_.clear();
+    example.load_losses(i, [&](double best) {
+      const std::int64_t count = pull(example.tables, k, mu);
+      std::int64_t right = count;
+      while (right > 0 && kbest_.loss(right - 1) >= example.room()) --right;
+      find_labels(example.tables, right);
+      const std::int64_t n = example.plan().nodes;
+      for (std::int64_t j = 0; j < right && listed < k; ++j) {
+        const auto row = found_.begin() + j * n;
+        if ((right < count || !seen_.empty()) && !seen_.emplace(row, row + n).second) continue;
+        const double value = best - kbest_.loss(j);
+        out.values.push_back(listed ? std::min(value, out.values.back()) : value);
+        out.labels.insert(out.labels.end(), row, row + n);
+        ++listed;
+      }
+      return right == count || listed == k;
+    });
+    out.counts.push_back(listed);
+  }
+
+ private:
+  /// found_[count][nodes]: the first outputs.
+  void find_labels(const JunctionTables& losses, std::int64_t count) {
     const JunctionPlan& plan = losses.plan();
-    std::int64_t count = pull(losses, k, mu);
+    found_.clear();
+    if (count == 0) return;
     // Another output of the loss of the last one: which of them come first is decided by their labels.
     const bool cut = count < kbest_.count() && kbest_.loss(count) == kbest_.loss(count - 1);
     std::int64_t sure = count;
@@ -63,17 +109,13 @@ class SortedOutputs {
     sort(plan, sure);
     for (std::int64_t j = 0; j < sure; ++j) {
       const auto row = rows_.begin() + order_[static_cast<std::size_t>(j)] * plan.nodes;
-      out.labels.insert(out.labels.end(), row, row + plan.nodes);
+      found_.insert(found_.end(), row, row + plan.nodes);
     }
-    if (cut) {
-      const std::vector<std::int32_t> rest = first_.run(losses, kbest_.loss(count), count - sure, sure);
-      out.labels.insert(out.labels.end(), rest.begin(), rest.end());
-    }
-    for (std::int64_t j = 0; j < count; ++j) out.values.push_back(best - kbest_.loss(j));
-    out.counts.push_back(count);
+    if (!cut) return;
+    const std::vector<std::int32_t> rest = first_.run(losses, kbest_.loss(count), count - sure, sure);
+    found_.insert(found_.end(), rest.begin(), rest.end());
   }
 
- private:
   /// How many outputs to return; one more is pulled if there is one.
   std::int64_t pull(const JunctionTables& losses, std::int64_t k, double mu) {
     kbest_.start(losses, k + 1);
@@ -107,8 +149,9 @@ class SortedOutputs {
 
   JunctionKBest kbest_;
   JunctionFirst first_;
-  std::vector<std::int32_t> rows_;
+  std::vector<std::int32_t> rows_, found_;
   std::vector<std::int64_t> order_;
+  std::set<std::vector<std::int32_t>> seen_;  // what smaller reaches gave, when there are several
 };
 
 }  // namespace
@@ -131,7 +174,7 @@ void junction_max(const JunctionBatch& batch, int threads, double* values, std::
     JunctionFirst first;
     std::vector<std::int32_t> found;
     for (std::int64_t i = begin; i < end; ++i) {
-      values[i] = example.load_losses(i);
+      values[i] = example.load_best(i);
       const JunctionPlan& plan = example.plan();
       found.resize(static_cast<std::size_t>(plan.nodes));
       std::int64_t* own = labels + batch.offsets[i];
@@ -151,8 +194,7 @@ TopKBatch junction_topk(const JunctionBatch& batch, std::int64_t k, double mu, i
     Loaded example(batch);
     SortedOutputs sorted;
     for (std::int64_t i = begin; i < end; ++i) {
-      const double best = example.load_losses(i);
-      sorted.run(example.tables, best, k, mu, out);
+      sorted.run(example, i, k, mu, out);
     }
   });
 }
@@ -173,12 +215,22 @@ void junction_max_marginals(const JunctionBatch& batch, int threads, double* out
   const std::int64_t labels = batch.graphs.labels();
   parallel_chunks(batch.graphs.size(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     Loaded example(batch);
+    std::vector<double> least;
     for (std::int64_t i = begin; i < end; ++i) {
-      const double best = example.load_losses(i);
       double* own = out + batch.offsets[i] * labels;
-      example.tables.least_losses();
-      example.tables.reduce_nodes(kInf, own, [](double a, double b) { return std::min(a, b); });
-      for (std::int64_t j = 0; j < batch.length(i) * labels; ++j) own[j] = best - own[j];
+      least.resize(static_cast<std::size_t>(batch.length(i) * labels));
+      const auto fill = [&](double best) {
+        example.tables.least_losses();
+        example.tables.reduce_nodes(kInf, least.data(), [](double a, double b) { return std::min(a, b); });
+        for (std::size_t j = 0; j < least.size(); ++j)
+          if (least[j] < example.room()) own[j] = best - least[j];
+      };
+      const double best = example.load_best(i);
+      if (example.room() < kInf) {  // all entries first, then those that need no forbidden part once more
+        fill(example.load_within(kInf));
+        example.load_best(i);
+      }
+      fill(best);
     }
   });
 }

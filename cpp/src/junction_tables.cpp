@@ -10,21 +10,24 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// Sum over the rows of the largest absolute entry.
-double largest_sum(const double* values, std::int64_t rows, std::int64_t width) {
-  double total = 0.0;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    double largest = 0.0;
-    for (std::int64_t j = 0; j < width; ++j) largest = std::max(largest, std::abs(values[i * width + j]));
-    total += largest;
-  }
-  return total;
+// Scores this many times further below the best of their row than usual are taken for forbidden parts.
+constexpr double kFar = 0x1p14;
+
+/// Calls visit(row, width) for the labels of every node and the pairs of labels of every edge.
+template <class Visit>
+void for_each_row(const JunctionPlan& plan, const JunctionScores& scores, Visit&& visit) {
+  const std::int64_t labels = plan.labels, pairs = labels * labels;
+  for (std::int64_t v = 0; v < plan.nodes; ++v) visit(scores.unary + v * labels, labels);
+  for (std::int64_t e = 0; scores.pairwise && e < scores.edges; ++e) visit(scores.pairwise + e * pairs, pairs);
 }
 
-/// d with |score(y)| < 2^51 d for all outputs.
-double exact_unit(const JunctionPlan& plan, const JunctionScores& scores) {
-  double bound = largest_sum(scores.unary, plan.nodes, plan.labels);
-  if (scores.pairwise) bound += largest_sum(scores.pairwise, scores.edges, plan.labels * plan.labels);
+/// d with |score(y)| < 2^51 d for all outputs, when scores below the best of their row minus `reach` are raised to it.
+double exact_unit(const JunctionPlan& plan, const JunctionScores& scores, double reach) {
+  double bound = 0.0;
+  for_each_row(plan, scores, [&](const double* row, std::int64_t width) {
+    const auto [low, high] = std::minmax_element(row, row + width);
+    bound += std::max(std::abs(std::max(*low, *high - reach)), std::abs(*high));
+  });
   if (!std::isfinite(4.0 * bound)) throw std::invalid_argument("the scores are so large that their sum is infinite.");
   int exponent = 0;
   std::frexp(bound, &exponent);
@@ -33,14 +36,44 @@ double exact_unit(const JunctionPlan& plan, const JunctionScores& scores) {
 
 }  // namespace
 
-void JunctionTables::load_exact(const JunctionPlan& plan, const JunctionScores& scores) {
-  const double unit = exact_unit(plan, scores);
-  const auto rounded = [unit](double score) { return std::nearbyint(score / unit) * unit; };
-  unary_.resize(static_cast<std::size_t>(plan.nodes * plan.labels));
-  std::transform(scores.unary, scores.unary + unary_.size(), unary_.begin(), rounded);
-  pairwise_.resize(static_cast<std::size_t>(scores.pairwise ? scores.edges * plan.labels * plan.labels : 0));
-  std::transform(scores.pairwise, scores.pairwise + pairwise_.size(), pairwise_.begin(), rounded);
+double usual_reach(const JunctionPlan& plan, const JunctionScores& scores) {
+  double tops = 0.0, deepest = 0.0;
+  std::int64_t rows = 0;
+  for_each_row(plan, scores, [&](const double* row, std::int64_t width) {
+    const auto [low, high] = std::minmax_element(row, row + width);
+    tops += std::abs(*high);
+    deepest = std::max(deepest, *high - *low);
+    ++rows;
+  });
+  const auto count = static_cast<double>(rows);
+  if (!(deepest * count > kFar * tops)) return kInf;
+  std::vector<double> depths;
+  for_each_row(plan, scores, [&](const double* row, std::int64_t width) {
+    const double top = *std::max_element(row, row + width);
+    for (std::int64_t j = 0; j < width; ++j)
+      if (row[j] < top) depths.push_back(top - row[j]);
+  });
+  const auto middle = depths.begin() + static_cast<std::ptrdiff_t>(depths.size() / 2);
+  std::nth_element(depths.begin(), middle, depths.end());
+  const double reach = 2.0 * (tops + count * *middle);
+  return deepest * count > kFar * reach ? reach : kInf;
+}
+
+double JunctionTables::load_exact(const JunctionPlan& plan, const JunctionScores& scores, double reach) {
+  const double unit = exact_unit(plan, scores, reach);
+  unary_.clear(), pairwise_.clear();
+  double tops = 0.0;
+  const std::int64_t nodes = plan.nodes;
+  std::int64_t index = 0;
+  for_each_row(plan, scores, [&](const double* row, std::int64_t width) {
+    std::vector<double>& target = index++ < nodes ? unary_ : pairwise_;
+    const double top = *std::max_element(row, row + width);
+    tops += std::nearbyint(top / unit) * unit;
+    for (std::int64_t j = 0; j < width; ++j)
+      target.push_back(std::nearbyint(std::max(row[j], top - reach) / unit) * unit);
+  });
   load(plan, scores);
+  return tops;
 }
 
 void JunctionTables::load_scaled(const JunctionPlan& plan, const JunctionScores& scores, double mu) {

@@ -338,3 +338,31 @@ def test_sub_batches_are_taken_by_slices_and_masks(examples: slice | np.ndarray)
     s = random_like(graphs.scores([np.zeros((3, 2))] * 3, np.zeros((2, 2))), np.random.default_rng(0))
     part = graphs.select(examples).max(s.select(examples))
     np.testing.assert_array_equal(part.value, graphs.max(s).value[examples])
+
+
+def test_forbidden_parts_do_not_blur_close_scores() -> None:
+    """As on a chain, where they do not either."""
+    rng = np.random.default_rng(0)
+    p, labels = 60, 3
+    unary, pairwise = rng.normal(size=(p, labels)), rng.normal(size=(p - 1, labels, labels))
+    unary[:, 1:][rng.random((p, labels - 1)) < 0.4] -= 1e12
+    pairwise[::7, 0, 1] -= 1e12
+    chain, graph = cs.Chain(labels), JunctionTree([np.stack([np.arange(p - 1), np.arange(1, p)], axis=1)], labels)
+    s, t = chain.scores([unary], [pairwise]), graph.scores([unary], [pairwise])
+    expected, top = chain.topk(s, 50), graph.topk(t, 50)
+    np.testing.assert_array_equal(top.outputs[0], expected.outputs[0])
+    np.testing.assert_allclose(top.value, expected.value, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(graph.max(t).value, expected.value[:, 0], rtol=0, atol=1e-9)
+    tables, table = chain.max_marginals(s)[0], graph.max_marginals(t)[0]
+    np.testing.assert_allclose(table[tables > -1e6], tables[tables > -1e6], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(table, tables, rtol=1e-11)
+
+
+def test_outputs_with_forbidden_parts_come_last() -> None:
+    graph = JunctionTree([[[0, 1], [1, 2], [0, 2]]], 2)
+    unary = np.array([[0.0, 1.0], [-1e9, 0.25], [0.5, -1e9]])
+    s = graph.scores([unary], [[0.0, 0.125], [0.0, 0.0]])
+    expected = rank(list_graph(2, 3, graph.edges(0)), s, 0)
+    top = graph.topk(s, 9)
+    np.testing.assert_array_equal(top.outputs[0], expected.outputs)
+    np.testing.assert_allclose(top.value[0, :8], expected.z, rtol=1e-14)

@@ -52,12 +52,19 @@ struct JunctionScores {
   const double* pairwise;
 };
 
+/// A reach beyond which only forbidden parts should lie; infinite when there are none.
+double usual_reach(const JunctionPlan& plan, const JunctionScores& scores);
+
 class JunctionTables {
  public:
   /// Prepares max_losses: every score is rounded to a multiple of d = 2^(e - 51), where 2^e exceeds all sums of scores.
   /// Sums and differences are then exact, in any order, so that equal scores compare equal. Whole numbers stay as they
   /// are, and the error is that of adding up in floating point.
-  void load_exact(const JunctionPlan& plan, const JunctionScores& scores);
+  ///
+  /// Parts that are forbidden by a large negative score would make d large. So scores that lie more than `reach` below
+  /// the best of their row (the labels of a node, the pairs of an edge) are first raised to that. An output that uses
+  /// one scores less than tops - reach / 2, tops the sum of the rows' best, which is returned; above that all is right.
+  double load_exact(const JunctionPlan& plan, const JunctionScores& scores, double reach);
   /// Prepares normalise: scores / mu.
   void load_scaled(const JunctionPlan& plan, const JunctionScores& scores, double mu);
 
