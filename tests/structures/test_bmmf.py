@@ -147,3 +147,10 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match=r"bmmf needs Structure\.max, which object does not have"):
         bmmf(object(), s, 1)  # type: ignore[arg-type]
     assert bmmf(chain, s.select([]), 3).value.shape == (0, 3)
+
+
+def test_tiny_scores_are_not_lost_beside_the_penalty() -> None:
+    rng = np.random.default_rng(0)
+    graph = JunctionTree([[[0, 1], [1, 2], [0, 2]]], 3)
+    s = graph.scores([1e-300 * rng.normal(size=(3, 3))], [1e-300 * rng.normal(size=(3, 3, 3))])
+    np.testing.assert_array_equal(bmmf(graph, s, 12).outputs[0], graph.topk(s, 12).outputs[0])

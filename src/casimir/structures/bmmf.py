@@ -85,7 +85,7 @@ class _Search:
         self._structure, self._s = structure, s
         self._total = _sum_of_scores(s)
         # A power of two, so that whole scores stay whole; large enough that one forbidden label outweighs all the rest.
-        self._penalty = 2.0 ** math.ceil(math.log2(16.0 * self._total + 1.0))
+        self._penalty = 2.0 ** math.ceil(math.log2(16.0 * self._total)) if self._total > 0.0 else 1.0
 
     def pull(self, k: int) -> list[tuple[float, Labels]]:
         y = self._decode(None)
