@@ -183,7 +183,7 @@ struct Rows {
     for (std::int64_t t = p - 1; t >= first; --t) {
       const double* row = loss + t * shape.stride;
       for (int j = 0; j < nv; ++j) {
-        unsigned bits = L::at_most_bits(L::load(row + j * W), L::all(bound - base));
+        unsigned bits = L::at_most_bits(L::load(row + j * W) + base, L::all(bound));
         if (labels[t] / W == j) bits &= ~(1u << (labels[t] % W));
         for (; bits; bits &= bits - 1) {
           const int label = j * W + __builtin_ctz(bits);

@@ -170,3 +170,12 @@ def test_scores_of_another_structure_are_refused() -> None:
         CHAIN.max(other.scores([np.zeros((1, 3))], np.zeros((3, 3))))
     with pytest.raises(TypeError, match=r"reads Scores. Make them with Chain.scores"):
         CHAIN.max(np.zeros((3, 2)))  # type: ignore[arg-type]
+
+
+def test_scores_lost_to_rounding_keep_topk_prefix_stable() -> None:
+    """1 - 1e-305 is 1: outputs tie although one of them loses more."""
+    chain = Chain(n_labels=3)
+    s = chain.scores([[[1.0, 0.0, 0.0], [-1e-305, 0.0, 0.0], [0.0, 0.0, 0.0]]], np.zeros((3, 3)))
+    outputs = chain.topk(s, 27).outputs[0]
+    for k in range(1, 27):
+        np.testing.assert_array_equal(chain.topk(s, k).outputs[0], outputs[:k])
