@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,15 +20,21 @@ void parallel_chunks(std::int64_t n, int threads, Body&& body) {
     return;
   }
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(workers));
+  const auto run = [&](std::int64_t t) {
+    try {
+      body(n * t / workers, n * (t + 1) / workers, static_cast<int>(t));
+    } catch (...) {
+      errors[static_cast<std::size_t>(t)] = std::current_exception();
+    }
+  };
   std::vector<std::thread> pool;
+  pool.reserve(static_cast<std::size_t>(workers));
   for (std::int64_t t = 0; t < workers; ++t) {
-    pool.emplace_back([&, t] {
-      try {
-        body(n * t / workers, n * (t + 1) / workers, static_cast<int>(t));
-      } catch (...) {
-        errors[static_cast<std::size_t>(t)] = std::current_exception();
-      }
-    });
+    try {
+      pool.emplace_back(run, t);
+    } catch (const std::system_error&) {  // the system has no more threads to give
+      run(t);
+    }
   }
   for (auto& thread : pool) thread.join();
   for (auto& error : errors)
