@@ -282,6 +282,22 @@ def test_interrupt_before_the_first_epoch_saves_nothing(
     assert names(tmp_path) == []
 
 
+def test_interrupt_after_training_says_that_the_model_is_saved(
+    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("casimir.cli.ner.training_figures", interrupt)
+    result = invoke(
+        "train", "ner", "--train", files / "train.txt", "--model", tmp_path / "m", "--tol", "0.1", "--quiet"
+    )
+    assert result.exit_code == 130
+    assert "the model is in" in result.stderr
+    assert "nothing was saved" not in result.stderr
+    assert invoke("evaluate", tmp_path / "m", files / "dev.txt").exit_code == 0
+
+
 # --- demo
 
 

@@ -36,7 +36,11 @@ def train_and_report(
         model = train(() if progress is None else (progress,))
     model.save(target)
     interrupted = model.run.status == "interrupted"
-    told = Report() if interrupted else report(model)
+    try:
+        told = Report() if interrupted else report(model)
+    except KeyboardInterrupt:
+        say(err(), f"Interrupted after training; the model is in {target}", "yellow")
+        raise typer.Exit(INTERRUPTED) from None
     if json:
         write_json({"model": str(target), **model.run.to_dict(), **told.figures})
     else:
