@@ -10,7 +10,7 @@ import pytest
 from casimir._native import core
 from casimir.kernels import ComposedKernel, NativeKernel
 from casimir.kernels.base import Averaged, DualAverage
-from casimir.models.linear import LinearCandidateModel
+from casimir.models import LinearCandidateModel
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard
 from casimir.structures.candidates import Candidates

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir.scores import FloatArray, IntArray, offsets_of
 
@@ -47,7 +48,7 @@ def as_float(x: Any, name: str) -> FloatArray:
     return np.asarray(array, dtype=np.float64, order="C")
 
 
-def all_finite(array: FloatArray) -> bool:
+def all_finite(array: npt.NDArray[np.floating[Any]]) -> bool:
     """One sum is several times cheaper than np.isfinite; it is wrong only on overflow, which is looked at again."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())

@@ -13,8 +13,8 @@ from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
 from casimir.costs import Cost
 from casimir.kernels import ComposedKernel, DualBlocks, Kernel, NativeKernel, Pass, native_problem, native_smoothing
-from casimir.models.base import ScoreModel, nearest_allowed
-from casimir.scores import FloatArray, IntArray
+from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, nearest_allowed
+from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
 
@@ -50,7 +50,7 @@ class Evaluation:
     objective  F(w), or None when the smoothing's oracle does not see the max
     smoothed   F_mu(w)
     gradient   float64[d] = grad F_mu(w), or None
-    dual       the feasible point given by the oracle's weights, or None
+    dual       the feasible point given by the oracle's weights, or None where there is no dual or no gradient
     exact      share of examples on which the smoothing was exact
     marginals  kept for variance-reduced steps, or None
     """
@@ -70,6 +70,8 @@ class Objective:
     loss "hinge": f_i(w) = max_y { score_i(y; w) + cost(y_i, y) } - score_i(y_i; w)
     loss "crf":   f_i(w) = log sum_y exp(score_i(y; w)) - score_i(y_i; w), no cost: the exp oracle with mu = 1
 
+    Where the scores of the model are not linear in w, F is not convex: there is no dual, and only solvers that say so
+    can minimise it. With an `offset`, score_i(y; w) is that of the model plus offset_i(y), which does not depend on w.
     Where the model wants some weights non-negative, F is minimised over those w alone. Solvers may then hold any w;
     it stands for P(w), the nearest one allowed, here and in every oracle.
 
@@ -85,6 +87,7 @@ class Objective:
     loss: str = "hinge"
     native: bool = True
     n_threads: int | None = None
+    offset: Scores | None = None
     oracle_calls: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +109,7 @@ class Objective:
         layout = self.model.scores(np.zeros(self.model.n_params), [0])
         self.structure.select([0]).score_of(layout, self.y[:1])  # the error of a wrong label or length comes early
         if self.native:
-            problem = native_problem(self.model, self.structure, self.cost, self.y)
+            problem = native_problem(self.model, self.structure, self.cost, self.y, self.offset)
             if problem is not None:
                 self._native_kernel = NativeKernel(problem, self.n_threads or default_threads())
 
@@ -128,6 +131,11 @@ class Objective:
         return self.loss == "crf"
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the scores are linear in w, so that F is convex and has a dual."""
+        return is_linear(self.model)
+
+    @property
     def nonnegative(self) -> npt.NDArray[np.bool_] | None:
         """bool[d]: weights that must not be negative, or None."""
         mask: npt.NDArray[np.bool_] | None = getattr(self.model, "nonnegative", None)
@@ -141,12 +149,23 @@ class Objective:
         """D = ell + min_w { <g, w> + (lam/2) |w|^2 } over the allowed w, which is at P(-g / lam)."""
         return DualPoint(self.allowed(-dual.g), dual.ell).value(self.lam)
 
+    def linearize(self, w: FloatArray, examples: Any = None) -> Linearization:
+        """The scores of the examples at w, without offset, and both products by their Jacobian."""
+        return linearize(self.model, w, examples)
+
+    def check_convex(self, solver: str) -> None:
+        if not self.is_convex:
+            raise TypeError(
+                f"{solver} needs scores that are linear in w, and those of {type(self.model).__name__} are not. "
+                "Use ProxLinear() or SGD()."
+            )
+
     def kernel(self, smoothing: Smoothing) -> Kernel:
         """The kernel that runs passes with this smoothing."""
         if self._native_kernel is not None and native_smoothing(smoothing, 1.0) is not None:
             return self._native_kernel
         if self._composed_kernel is None:
-            self._composed_kernel = ComposedKernel(self.model, self.structure, self.cost, self.y)
+            self._composed_kernel = ComposedKernel(self.model, self.structure, self.cost, self.y, self.offset)
         return self._composed_kernel
 
     def resolve(self, smoothing: Smoothing, mu: float) -> tuple[Smoothing, float]:
@@ -184,7 +203,7 @@ class Objective:
             objective = float(result.max_value.mean()) + penalty
         dual, full = None, None
         if result.gradient is not None:
-            dual = DualPoint(result.gradient, self._ell(w, result))
+            dual = DualPoint(result.gradient, self._ell(w, result)) if self.is_convex else None
             full = result.gradient + self.lam * w
         return Evaluation(objective, smoothed, full, dual, float(result.exact.mean()), result.marginals)
 
@@ -194,6 +213,7 @@ class Objective:
             raise TypeError(
                 "Block-coordinate Frank-Wolfe needs loss='hinge'; a CRF's dual has no finite outputs. Use LBFGS()."
             )
+        self.check_convex("Block-coordinate Frank-Wolfe")
         return self.kernel(Hard()).dual_blocks()
 
     def trivial_dual(self) -> DualPoint:

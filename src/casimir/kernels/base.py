@@ -1,4 +1,7 @@
-"""What solvers ask of a finite sum f_i(w) = max_y { ell_i(y) + <w, a_iy> }, smoothed, with a_iy = Phi(y) - Phi(y_i)."""
+"""What solvers ask of a finite sum f_i(w) = max_y { ell_i(y) + <w, a_iy> }, smoothed, with a_iy = Phi(y) - Phi(y_i).
+
+ell_i(y) is the cost of y, plus offset_i(y) - offset_i(y_i) where the scores have a fixed offset.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from casimir.scores import FloatArray, IntArray
+from casimir.costs import Cost
+from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
+from casimir.structures.base import Structure
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -124,3 +129,13 @@ class Kernel(Protocol):
         ...
 
     def dual_blocks(self) -> DualBlocks: ...
+
+
+def fixed_scores(
+    structure: Structure, layout: Scores, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> Scores | None:
+    """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
+    costs = None if cost is None else cost.parts(structure, layout, y)
+    if costs is None or offset is None:
+        return offset if costs is None else costs
+    return costs + offset

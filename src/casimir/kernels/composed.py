@@ -1,37 +1,61 @@
-"""The composed kernel: any model, structure, cost and smoothing, one example at a time, in plain Python."""
+"""The composed kernel: any model, structure, cost and smoothing, in plain Python."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from casimir.costs import Cost
-from casimir.kernels.base import Averaged, DualBlocks, Pass, Seen
+from casimir.kernels.base import Averaged, DualBlocks, Pass, Seen, fixed_scores
 from casimir.kernels.composed_dual import ComposedDualBlocks
-from casimir.models.base import ScoreModel, nearest_allowed
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.models.base import Linearization, ScoreModel, linearize, nearest_allowed
+from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
 
 
 class ComposedKernel:
-    """scores -> + cost -> smoothed max -> adjoint, written as the formulas are."""
+    """scores -> + cost and offset -> smoothed max -> adjoint, written as the formulas are.
 
-    def __init__(self, model: ScoreModel, structure: Structure, cost: Cost | None, y: list[IntArray]) -> None:
+    A model that has `batch_size` sees that many examples at a time in a full pass, one that has none all of them.
+    """
+
+    def __init__(
+        self,
+        model: ScoreModel,
+        structure: Structure,
+        cost: Cost | None,
+        y: list[IntArray],
+        offset: Scores | None = None,
+    ) -> None:
         self.model, self.structure, self.y = model, structure, y
-        layout = model.scores(np.zeros(model.n_params))
+        zero = np.zeros(model.n_params)
+        layout = concatenate([model.scores(zero, examples) for examples in self._batches()])
         self.truth = indicator(structure, layout, y)
-        self.costs = None if cost is None else cost.parts(structure, layout, y)
+        self.fixed = fixed_scores(structure, layout, cost, y, offset)
 
     def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
         n = self.model.n_examples
-        value, cost, answer = self._oracle(w, smoothing, mu, None)
-        out = self.model.adjoint(answer.marginals - self.truth) / max(n, 1) if gradient else None
-        max_value = None
-        if answer.max_value is not None:
-            max_value = value - answer.value + answer.max_value
-        return Pass(value, max_value, cost, answer.exact, out, answer.marginals if keep else None)
+        total = np.zeros(self.model.n_params) if gradient else None
+        answers = []
+        for examples in self._batches():
+            answer = self._oracle(w, smoothing, mu, examples, gradient)
+            if total is not None:
+                total += answer.gradient_towards(_select(self.truth, examples)) / max(n, 1)
+            answers.append(answer.without_model())
+        smoothed = [answer.smoothed for answer in answers]
+        value = np.concatenate([answer.loss for answer in answers])
+        max_values = [s.max_value - s.value for s in smoothed if s.max_value is not None]
+        return Pass(
+            value,
+            value + np.concatenate(max_values) if len(max_values) == len(smoothed) else None,
+            np.concatenate([answer.cost for answer in answers]),
+            np.concatenate([s.exact for s in smoothed]),
+            total,
+            concatenate([s.marginals for s in smoothed]) if keep else None,
+        )
 
     def sgd_epoch(
         self,
@@ -47,13 +71,13 @@ class ComposedKernel:
         loss_sum = cost_sum = 0.0
         total = None if averaged is None else averaged.mass * w - averaged.q
         for t, i in enumerate(order.tolist()):
-            value, cost, answer = self._oracle(w, smoothing, mu, [i])
-            gradient = self.model.adjoint(answer.marginals - self.truth.select([i]), [i])
+            answer = self._oracle(w, smoothing, mu, [i])
+            gradient = answer.gradient_towards(self.truth.select([i]))
             w *= 1.0 - gamma[t] * lam
             w -= gamma[t] * gradient
             _check_finite(w)
-            loss_sum += float(value[0])
-            cost_sum += float(cost[0])
+            loss_sum += float(answer.loss[0])
+            cost_sum += float(answer.cost[0])
             if total is not None and weights is not None:
                 total += weights[t] * w
         if averaged is not None and total is not None and weights is not None:
@@ -74,8 +98,8 @@ class ComposedKernel:
     ) -> FloatArray:
         average = np.zeros_like(w)
         for i in order.tolist():
-            _, _, answer = self._oracle(w, smoothing, mu, [i])
-            gradient = self.model.adjoint(answer.marginals - marginals.select([i]), [i])
+            answer = self._oracle(w, smoothing, mu, [i])
+            gradient = answer.gradient_towards(marginals.select([i]))
             gradient += sigma * (w - c) if sigma > 0.0 else -c
             w -= gamma * gradient
             _check_finite(w)
@@ -86,24 +110,68 @@ class ComposedKernel:
         return ComposedDualBlocks(self)
 
     def augmented(self, w: FloatArray, examples: Any) -> Scores:
-        """Scores plus costs of the examples."""
-        s = self.model.scores(nearest_allowed(self.model, w), examples)
-        if self.costs is None:
-            return s
-        return s + (self.costs if examples is None else self.costs.select(examples))
+        """Scores of the examples plus their costs and offsets."""
+        return self._plus_fixed(self.model.scores(nearest_allowed(self.model, w), examples), examples)
 
-    def _oracle(
-        self, w: FloatArray, smoothing: Smoothing, mu: float, examples: Any
-    ) -> tuple[FloatArray, FloatArray, Smoothed]:
-        """(losses, <u, ell>, answer) of the examples; None is all of them."""
-        s = self.augmented(w, examples)
+    def cost_above_truth(self, parts: Scores, examples: Any) -> FloatArray:
+        """float64[m]: <parts, ell> - <truth, ell>, what the fixed scores add to the loss."""
+        if self.fixed is None:
+            return np.zeros(len(parts))
+        fixed = _select(self.fixed, examples)
+        return parts.dot(fixed) - _select(self.truth, examples).dot(fixed)
+
+    def _plus_fixed(self, s: Scores, examples: Any) -> Scores:
+        return s if self.fixed is None else s + _select(self.fixed, examples)
+
+    def _batches(self) -> Iterator[IntArray | None]:
+        """The examples of a pass, some at a time; None is all of them at once."""
+        size, n = getattr(self.model, "batch_size", None), self.model.n_examples
+        if size is None or size >= n:
+            yield None
+            return
+        for first in range(0, n, size):
+            yield np.arange(first, min(first + size, n))
+
+    def _oracle(self, w: FloatArray, smoothing: Smoothing, mu: float, examples: Any, gradient: bool = True) -> _Answer:
+        """The loss of the examples; None is all of them."""
+        around = None
+        if gradient:
+            around = linearize(self.model, nearest_allowed(self.model, w), examples)
+            s = self._plus_fixed(around.scores, examples)
+        else:
+            s = self.augmented(w, examples)
         structure = self.structure if examples is None else self.structure.select(examples)
-        truth = self.truth if examples is None else self.truth.select(examples)
-        answer = smoothing(structure, s, mu)
-        cost = np.zeros(len(s))
-        if self.costs is not None:
-            cost = answer.marginals.dot(self.costs if examples is None else self.costs.select(examples))
-        return answer.value - s.dot(truth), cost, answer
+        smoothed = smoothing(structure, s, mu)
+        loss = smoothed.value - s.dot(_select(self.truth, examples))
+        return _Answer(loss, self.cost_above_truth(smoothed.marginals, examples), smoothed, around)
+
+
+class _Answer(NamedTuple):
+    """What the oracle tells of some examples at w.
+
+    loss      float64[m]
+    cost      float64[m]: <u, ell>
+    smoothed  value and marginals of the smoothed max
+    around    the model at w, or None when no gradient is wanted
+    """
+
+    loss: FloatArray
+    cost: FloatArray
+    smoothed: Smoothed
+    around: Linearization | None
+
+    def gradient_towards(self, reference: Scores) -> FloatArray:
+        """float64[d]: J^T (u - reference)."""
+        assert self.around is not None
+        return self.around.adjoint(self.smoothed.marginals - reference)
+
+    def without_model(self) -> _Answer:
+        """What is left once the gradient is taken; the model may hold a lot."""
+        return self._replace(around=None)
+
+
+def _select(s: Scores, examples: Any) -> Scores:
+    return s if examples is None else s.select(examples)
 
 
 def _check_finite(w: FloatArray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.kernels.base import DualAverage
-from casimir.models.base import nearest_allowed
+from casimir.models.base import linearize, nearest_allowed
 from casimir.scores import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class ComposedDualBlocks:
             return known
         truth = kernel.truth.select([i])
         parts = structure.mixture(truth, [best[None]], [np.ones(1)])
-        cost = 0.0 if kernel.costs is None else float(parts.dot(kernel.costs.select([i]))[0])
-        return block.remember(best, cost, kernel.model.adjoint(parts - truth, [i]))
+        cost = float(kernel.cost_above_truth(parts, [i])[0])
+        return block.remember(best, cost, linearize(kernel.model, w, [i]).adjoint(parts - truth))
 
     def _pairwise_steps(self, block: _Block, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
         n = len(self._blocks)

@@ -12,10 +12,11 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import flat_labels
 from casimir.costs import Cost, Hamming
-from casimir.kernels.base import Averaged, DualAverage, Pass, Seen
-from casimir.models.linear import LinearCandidateModel, LinearChainModel
+from casimir.kernels.base import Averaged, DualAverage, Pass, Seen, fixed_scores
+from casimir.models.linear import LinearChainModel
+from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
 from casimir.structures.base import split_flat
 from casimir.structures.candidates import Candidates
@@ -47,14 +48,18 @@ def _(smoothing: Entropy, mu: float) -> NativeSmoothing:
 
 
 @singledispatch
-def native_problem(model: Any, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+def native_problem(
+    model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None = None
+) -> Any | None:
     """The core's Problem for this combination, or None when only the composed path can run it."""
     return None
 
 
 @native_problem.register
-def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
-    if not (isinstance(structure, Chain) and (cost is None or isinstance(cost, Hamming))):
+def _(
+    model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None = None
+) -> Any | None:
+    if not (isinstance(structure, Chain) and (cost is None or isinstance(cost, Hamming)) and offset is None):
         return None
     X, labels = model.X, model.n_labels
     table = _cost_table(cost, labels)
@@ -63,21 +68,28 @@ def _(model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArr
 
 
 @native_problem.register
-def _(model: LinearTreeModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
-    if not (isinstance(structure, Tree) and (cost is None or isinstance(cost, Hamming))):
+def _(
+    model: LinearTreeModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None = None
+) -> Any | None:
+    if not (isinstance(structure, Tree) and (cost is None or isinstance(cost, Hamming)) and offset is None):
         return None
     labels = flat_labels(y, model.X.lengths, model.n_labels, "y").astype(np.int32)
     return tree_problem(model, structure, labels, _cost_table(cost, model.n_labels))
 
 
 @native_problem.register
-def _(model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray]) -> Any | None:
+def _(
+    model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None = None
+) -> Any | None:
     if not isinstance(structure, Candidates):
         return None
     sizes = np.diff(model.offsets)
     flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
-    costs = None if cost is None else cost.parts(structure, model.scores(model.zeros()), y).nodes
-    return core.linear_candidates(model.offsets, model.features, flat, costs)
+    fixed = fixed_scores(structure, Scores(np.zeros(len(model.features)), model.offsets), cost, y, offset)
+    if fixed is None:
+        return core.linear_candidates(model.offsets, model.features, flat, None)
+    of_truth = np.repeat(fixed.nodes[model.offsets[:-1] + flat], sizes)  # the core takes the truth's as 0
+    return core.linear_candidates(model.offsets, model.features, flat, fixed.nodes - of_truth)
 
 
 def tree_problem(model: LinearTreeModel, structure: Tree, y: Any = None, cost: FloatArray | None = None) -> Any:

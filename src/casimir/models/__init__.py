@@ -1,8 +1,19 @@
 """How weights and inputs give scores."""
 
-from casimir.models.base import ScoreModel
-from casimir.models.linear import LinearCandidateModel, LinearChainModel, LinearPartsModel
+from casimir.models.base import Linearization, LinearModel, NonlinearModel, ScoreModel
+from casimir.models.linear import LinearChainModel, LinearPartsModel
+from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.models.tokens import stride_of
 
-__all__ = ["LinearCandidateModel", "LinearChainModel", "LinearPartsModel", "LinearTreeModel", "ScoreModel", "stride_of"]
+__all__ = [
+    "LinearCandidateModel",
+    "LinearChainModel",
+    "LinearModel",
+    "LinearPartsModel",
+    "LinearTreeModel",
+    "Linearization",
+    "NonlinearModel",
+    "ScoreModel",
+    "stride_of",
+]

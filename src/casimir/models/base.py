@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from casimir.scores import FloatArray, IntArray, Scores
 
 
-class ScoreModel(Protocol):
-    """scores_i = J_i w for a linear model; in general J_i is the Jacobian at the weights last scored.
+class LinearModel(Protocol):
+    """scores_i = J_i w.
 
     `examples` picks some of the n_examples, by an index array, a mask or a slice; None is all of them. A model may have
     `nonnegative`, bool[n_params]: weights that training must keep at 0 or above.
@@ -29,6 +31,60 @@ class ScoreModel(Protocol):
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         """float64[n_params]: sum_i J_i^T m_i over the examples chosen; marginals in the layout of `scores`."""
         ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Linearization:
+    """A model around w: scores(w + dw) ~ scores + J dw.
+
+    scores   the part scores at w
+    forward  float64[n_params] dw -> J dw, in the layout of scores
+    adjoint  m in the layout of scores -> float64[n_params]: J^T m = sum_i J_i^T m_i
+    """
+
+    scores: Scores
+    forward: Callable[[FloatArray], Scores]
+    adjoint: Callable[[Scores], FloatArray]
+
+
+class NonlinearModel(Protocol):
+    """scores_i = g_i(w), continuously differentiable.
+
+    `examples` as for a linear model. A model may have `batch_size`, how many examples it likes to see at a time in a
+    pass over all of them, and `jacobian(w, examples)`, float32 or float64[N, n_params], the gradient of every node
+    score, for models that have node scores [N] alone.
+    """
+
+    @property
+    def n_examples(self) -> int: ...
+
+    @property
+    def n_params(self) -> int: ...
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        """The part scores of the examples chosen."""
+        ...
+
+    def linearize(self, w: FloatArray, examples: Any = None) -> Linearization:
+        """The scores of the examples chosen at w, with both products by their Jacobian there."""
+        ...
+
+
+ScoreModel = LinearModel | NonlinearModel
+
+
+def is_linear(model: ScoreModel) -> bool:
+    return not hasattr(model, "linearize")
+
+
+def linearize(model: ScoreModel, w: FloatArray, examples: Any = None) -> Linearization:
+    """Any model around w. A linear one is its own linearization."""
+    if not is_linear(model):
+        return cast(NonlinearModel, model).linearize(w, examples)
+    linear = cast(LinearModel, model)
+    return Linearization(
+        linear.scores(w, examples), lambda dw: linear.scores(dw, examples), lambda m: linear.adjoint(m, examples)
+    )
 
 
 def nearest_allowed(model: ScoreModel, w: FloatArray) -> FloatArray:

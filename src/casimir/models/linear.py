@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from casimir._arrays import aligned_zeros
-from casimir._validate import all_finite, finite_float, positive_int, ragged_float, sequence_of
+from casimir._validate import all_finite, finite_float, positive_int, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.tokens import TokenModel
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
@@ -48,54 +48,6 @@ class LinearChainModel(TokenModel):
         start += marginals.nodes[offsets[:-1]].sum(axis=0)
         stop += marginals.nodes[offsets[1:] - 1].sum(axis=0)
         return gradient
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class LinearCandidateModel:
-    """scores_i = features_i w: one row of features per candidate.
-
-    features  float64[N, d], the candidates of all examples one after another
-    offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
-    """
-
-    features: FloatArray
-    offsets: IntArray
-
-    def __init__(self, features: Sequence[Any]) -> None:
-        """features: list of [m_i, d]."""
-        given = sequence_of(features, "features")
-        if not len(given) or np.ndim(given[0]) != 2:
-            raise ValueError("features must be a non-empty list of arrays [m_i, d], one per example.")
-        flat, offsets = ragged_float(given, "features", (np.shape(given[0])[1],))
-        object.__setattr__(self, "features", flat)
-        object.__setattr__(self, "offsets", offsets)
-
-    @property
-    def n_examples(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def n_params(self) -> int:
-        return int(self.features.shape[1])
-
-    def zeros(self) -> FloatArray:
-        return aligned_zeros(self.n_params)
-
-    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
-        check_weights(w, self.n_params, "LinearCandidateModel")
-        features, offsets = self._pick(examples)
-        return Scores(features @ w, offsets)
-
-    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
-        features, offsets = self._pick(examples)
-        check_marginals(marginals, (len(features),), offsets, "LinearCandidateModel")
-        return np.asarray(marginals.nodes @ features, dtype=np.float64)
-
-    def _pick(self, examples: Any) -> tuple[FloatArray, IntArray]:
-        if examples is None:
-            return self.features, self.offsets
-        rows, offsets = ragged_rows(self.offsets, chosen_examples(examples, self.n_examples))
-        return self.features[rows], offsets
 
 
 class LinearPartsModel:

@@ -53,7 +53,9 @@ class Solver(Protocol):
         ...
 
 
-def check_unconstrained(objective: Objective, name: str) -> None:
+def check_plain(objective: Objective, name: str) -> None:
+    """F must be convex, over all w."""
+    objective.check_convex(name)
     if objective.nonnegative is not None:
         raise TypeError(
             f"{name} cannot keep weights non-negative, as this model wants. Use Casimir(), BCFW(), LBFGS() or SGD()."

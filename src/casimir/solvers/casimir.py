@@ -10,7 +10,7 @@ from casimir._arrays import dot
 from casimir.objective import DualPoint, Evaluation, Objective, Proximal
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard
-from casimir.solvers.base import Monitor, check_unconstrained
+from casimir.solvers.base import Monitor, check_plain
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.dual_proximal import DualProximalPoint, dual_kappa
 from casimir.solvers.regimes import Regime, default_kappa
@@ -63,7 +63,7 @@ class Casimir:
     def _run_primal(
         self, svrg: SVRG, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
     ) -> None:
-        check_unconstrained(objective, "Casimir around SVRG")
+        check_plain(objective, "Casimir around SVRG")
         mu0 = self._first_mu(svrg, objective, monitor.tol)
         lipschitz = svrg.lipschitz
         if lipschitz is None:

@@ -53,8 +53,7 @@ class LBFGS:
             nonlocal dual
             w = np.ascontiguousarray(intermediate_result.x)
             evaluation = seen.get(w.tobytes()) or objective.evaluate(w, self.smoothing, mu)
-            assert evaluation.dual is not None
-            if objective.lam > 0.0:
+            if evaluation.dual is not None and objective.lam > 0.0:
                 dual = dual.towards(evaluation.dual, objective.lam)
             shown = objective.mu_of(self.smoothing, mu)
             if monitor.epoch(w, objective=evaluation.objective, smoothed=evaluation.smoothed, dual=dual, mu=shown):

@@ -22,6 +22,9 @@ class SGD:
     schedule   gamma_t: Pegasos() = 1 / (lam t), Constant, StepDecay, InverseRoot or Inverse
     averaging  "weighted": report sum_t t w_t / sum_t t; "uniform": the plain mean; "none": the last iterate
     smoothing  Hard() for subgradients of the hinge loss; a smoothing (with mu) for its gradients
+
+    It runs on scores that are not linear in w as well; there take averaging="none" and a schedule with a constant, as
+    an average of iterates means little and the first steps of Pegasos() are long.
     """
 
     schedule: Schedule = Pegasos()
@@ -47,13 +50,12 @@ class SGD:
             seen = kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, smoothing, mu, w, averaged, weights)
             objective.oracle_calls += n
             done, cost = done + n, cost + seen.cost
-            if isinstance(self.schedule, Pegasos) and not objective.is_smooth:
+            if isinstance(self.schedule, Pegasos) and objective.is_convex and not objective.is_smooth:
                 # w = -(mean of the gradients so far) / lam: every example's answers, averaged, are a dual point.
                 dual = dual.towards(DualPoint(-objective.lam * w, cost / done), objective.lam)
             point = w if averaged is None else averaged.mean(w)
             evaluation = objective.evaluate(point)
-            assert evaluation.dual is not None
-            if objective.lam > 0.0:
+            if evaluation.dual is not None and objective.lam > 0.0:
                 dual = dual.towards(evaluation.dual, objective.lam)
             if monitor.epoch(point, objective=evaluation.objective, dual=dual):
                 return

@@ -41,10 +41,10 @@ def guess_lipschitz(objective: Objective, w: FloatArray, mu: float, rng: np.rand
     squares = []
     for i in examples.tolist():
         structure = objective.structure.select([i])
-        s = objective.model.scores(w, [i])
-        output = structure.max(s).outputs[0]
-        difference = structure.mixture(s, [np.stack([output, objective.y[i]])], [np.array([1.0, -1.0])])
-        vector = objective.model.adjoint(difference, [i])
+        around = objective.linearize(w, [i])
+        output = structure.max(around.scores).outputs[0]
+        difference = structure.mixture(around.scores, [np.stack([output, objective.y[i]])], [np.array([1.0, -1.0])])
+        vector = around.adjoint(difference)
         squares.append(dot(vector, vector))
     objective.oracle_calls += len(examples)
     return max(float(np.mean(squares)), 1e-12) / mu

@@ -10,7 +10,7 @@ from casimir._arrays import aligned_zeros
 from casimir.objective import Evaluation, Objective, Proximal
 from casimir.scores import FloatArray
 from casimir.smoothing import L2, Smoothing
-from casimir.solvers.base import Monitor, check_unconstrained
+from casimir.solvers.base import Monitor, check_plain
 from casimir.solvers.smoothness import default_mu, search_lipschitz
 
 
@@ -38,7 +38,7 @@ class SVRG:
                 raise ValueError(f"SVRG: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        check_unconstrained(objective, "SVRG")
+        check_plain(objective, "SVRG")
         mu = default_mu(objective, self.smoothing, monitor.tol) if self.mu is None else self.mu
         problem = Proximal(objective, 0.0, w0)
         w, evaluation = w0, self.snapshot(objective, w0, mu)

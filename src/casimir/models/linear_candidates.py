@@ -1,0 +1,119 @@
+"""A linear model of candidate lists with dense features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir._arrays import aligned_zeros
+from casimir._validate import all_finite, as_float, sequence_of
+from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
+
+FeatureArray = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+
+_BLOCK = 4096  # rows that are widened to float64 at a time
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class LinearCandidateModel:
+    """scores_i = features_i w: one row of features per candidate.
+
+    features  float64 or float32[N, d], the candidates of all examples one after another; sums are taken in float64
+    offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
+    """
+
+    features: FeatureArray
+    offsets: IntArray
+
+    def __init__(self, features: Sequence[Any]) -> None:
+        """features: list of [m_i, d]. They are kept as float32 when all of them are float32 or float16."""
+        given = [_rows(f, f"features[{i}]") for i, f in enumerate(sequence_of(features, "features"))]
+        if not given or given[0].ndim != 2:
+            raise ValueError("features must be a non-empty list of arrays [m_i, d], one per example.")
+        for i, rows in enumerate(given):
+            if rows.ndim != 2 or rows.shape[1] != given[0].shape[1]:
+                raise ValueError(f"features[{i}] has shape {list(rows.shape)}; it must be [m, {given[0].shape[-1]}].")
+        dtype = np.float32 if all(rows.dtype.kind == "f" and rows.dtype.itemsize <= 4 for rows in given) else np.float64
+        offsets = offsets_of([len(rows) for rows in given])
+        flat = np.empty((offsets[-1], given[0].shape[1]), dtype=dtype)
+        np.concatenate(given, out=flat, casting="same_kind")
+        self._keep(flat, offsets)
+
+    @classmethod
+    def of_rows(cls, features: FeatureArray, offsets: IntArray) -> LinearCandidateModel:
+        """The model of rows that lie in one array already, which is not copied."""
+        if features.dtype not in (np.float32, np.float64) or features.ndim != 2 or not features.flags.c_contiguous:
+            raise ValueError(
+                f"features is {features.dtype}{list(features.shape)}; it must be a contiguous float32 or float64[N, d]."
+            )
+        model = cls.__new__(cls)
+        model._keep(features, offsets)
+        return model
+
+    def _keep(self, features: FeatureArray, offsets: IntArray) -> None:
+        empty = np.flatnonzero(np.diff(offsets) < 1)
+        if len(empty):
+            raise ValueError(
+                f"features[{empty[0]}] is empty; every example needs at least one candidate. Leave empty examples out."
+            )
+        for first in range(0, len(features), _BLOCK):
+            if not all_finite(features[first : first + _BLOCK]):
+                row = first + int(np.argwhere(~np.isfinite(features[first : first + _BLOCK]))[0][0])
+                example = int(np.searchsorted(offsets, row, side="right")) - 1
+                raise ValueError(
+                    f"features[{example}] has a nan or infinite entry in row {row - offsets[example]}; "
+                    "features must be finite."
+                )
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "offsets", offsets)
+
+    @property
+    def n_examples(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_params(self) -> int:
+        return int(self.features.shape[1])
+
+    def zeros(self) -> FloatArray:
+        return aligned_zeros(self.n_params)
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "LinearCandidateModel")
+        features, offsets = self._pick(examples)
+        scores = np.empty(len(features))
+        for first in range(0, len(features), _BLOCK):
+            block = features[first : first + _BLOCK]
+            np.dot(block.astype(np.float64, copy=False), w, out=scores[first : first + len(block)])
+        return Scores(scores, offsets)
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        features, offsets = self._pick(examples)
+        check_marginals(marginals, (len(features),), offsets, "LinearCandidateModel")
+        used = np.flatnonzero(marginals.nodes)
+        total = np.zeros(self.n_params)
+        for first in range(0, len(used), _BLOCK):
+            rows = used[first : first + _BLOCK]
+            total += marginals.nodes[rows] @ features[rows].astype(np.float64, copy=False)
+        return total
+
+    def _pick(self, examples: Any) -> tuple[FeatureArray, IntArray]:
+        if examples is None:
+            return self.features, self.offsets
+        chosen = chosen_examples(examples, self.n_examples)
+        if len(chosen) == 1:  # a stochastic step needs no copy
+            first, last = self.offsets[chosen[0]], self.offsets[chosen[0] + 1]
+            return self.features[first:last], np.array([0, last - first])
+        rows, offsets = ragged_rows(self.offsets, chosen)
+        return self.features[rows], offsets
+
+
+def _rows(features: Any, name: str) -> npt.NDArray[Any]:
+    """The array itself when it is of floating point, whatever its precision; else float64."""
+    array = np.asarray(features)
+    return array if array.dtype.kind == "f" else as_float(features, name)
