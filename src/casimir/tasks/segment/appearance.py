@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from casimir.tasks.opencv import opencv
 from casimir.tasks.segment.channels import Channels, blurred
-from casimir.tasks.segment.opencv import opencv
 from casimir.tasks.segment.superpixels import Float32, Superpixels, scale_of
 
 _RADII = (3, 7, 14)  # pixels in an image of the usual size

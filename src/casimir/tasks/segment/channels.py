@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir.tasks.segment.opencv import opencv
+from casimir.tasks.opencv import opencv
 from casimir.tasks.segment.pictures import Image
 from casimir.tasks.segment.superpixels import Float32
 

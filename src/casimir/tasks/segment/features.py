@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from casimir.tasks.opencv import opencv
 from casimir.tasks.segment import appearance, context
 from casimir.tasks.segment.boundaries import boundaries
 from casimir.tasks.segment.channels import Channels
 from casimir.tasks.segment.fourier import FourierMap, Groups
 from casimir.tasks.segment.graphs import ImageGraph
 from casimir.tasks.segment.looks import Look, LookSettings, learn_look
-from casimir.tasks.segment.opencv import opencv
 from casimir.tasks.segment.pictures import Image, Mask, Picture
 from casimir.tasks.segment.shapes import Shapes
 from casimir.tasks.segment.superpixels import Float32, Superpixels

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from casimir.tasks.opencv import opencv
 from casimir.tasks.segment.metrics import segment_scores
-from casimir.tasks.segment.opencv import opencv
 from casimir.tasks.segment.pictures import Image, Mask, Picture, write_image
 
 PREDICTED, TRUTH = (255, 122, 30), (40, 170, 255)  # orange and blue, told apart by nearly everybody

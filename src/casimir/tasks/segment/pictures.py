@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir.tasks.segment.opencv import opencv
+from casimir.tasks.opencv import decode_image, decode_rgb, opencv, read_bytes
 
 Image = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
@@ -67,13 +67,13 @@ def read_folder(folder: str | os.PathLike[str]) -> list[Picture]:
 
 def read_image(file: str | os.PathLike[str]) -> Image:
     """uint8[H, W, 3], RGB."""
-    cv2 = opencv()
-    return np.asarray(cv2.cvtColor(_decode(Path(file), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB), dtype=np.uint8)
+    opencv()  # what is missing is said before a missing file
+    return decode_rgb(read_bytes(file), file)
 
 
 def read_mask(file: str | os.PathLike[str]) -> Mask:
     """bool[H, W]; of a coloured mask any channel counts."""
-    values = _decode(Path(file), opencv().IMREAD_UNCHANGED)
+    values = decode_image(read_bytes(file), opencv().IMREAD_UNCHANGED, file)
     if values.ndim == 3:
         values = values[..., :3].max(axis=2)
     return np.asarray(values > (127 if Path(file).suffix.lower() in _LOSSY else 0), dtype=np.bool_)
@@ -113,15 +113,3 @@ def _read_pair(file: Path, masks: dict[str, Path]) -> Picture:
             f"{image.shape[1]} x {image.shape[0]}; they must be the same."
         )
     return Picture(file.stem, image, mask)
-
-
-def _decode(file: Path, flag: int) -> npt.NDArray[Any]:
-    # Not cv2.imread, which cannot open every name on every system and does not say why it failed.
-    try:
-        data = np.frombuffer(file.read_bytes(), dtype=np.uint8)
-    except OSError as error:
-        raise type(error)(f"'{file}' cannot be read ({error.strerror}). Check the path.") from None
-    pixels = opencv().imdecode(data, flag) if len(data) else None
-    if pixels is None:
-        raise ValueError(f"'{file}' is not an image that OpenCV can read, or it is damaged.")
-    return np.asarray(pixels)

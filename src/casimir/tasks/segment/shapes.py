@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from casimir.tasks.segment.opencv import opencv
+from casimir.tasks.opencv import opencv
 from casimir.tasks.segment.pictures import Mask
 from casimir.tasks.segment.superpixels import Float32, IntArray
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir.tasks.segment.opencv import opencv
+from casimir.tasks.opencv import opencv
 
 Float32 = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]

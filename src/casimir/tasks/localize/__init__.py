@@ -1,0 +1,1 @@
+"""Localization: the box of the one object in a picture."""

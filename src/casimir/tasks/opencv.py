@@ -1,0 +1,56 @@
+"""OpenCV, which is optional, and image files read with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def opencv() -> Any:
+    """The module cv2, or an ImportError that says what to install."""
+    try:
+        import cv2
+    except ImportError:
+        raise ImportError('Images are read with OpenCV: pip install "casimir[vision]".') from None
+    if not hasattr(cv2, "ximgproc"):
+        raise ImportError(
+            "Superpixels and selective search are in OpenCV's contributed modules (cv2.ximgproc), which the OpenCV "
+            'that is installed does not have. Remove it, then: pip install "casimir[vision]".'
+        )
+    return cv2
+
+
+def read_bytes(file: str | os.PathLike[str]) -> bytes:
+    """The content of a file; an error names it."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise type(error)(f"'{file}' cannot be read ({error.strerror}). Check the path.") from None
+
+
+def decode_image(data: bytes, flag: int, file: str | os.PathLike[str]) -> npt.NDArray[Any]:
+    """The pixels of an encoded image as OpenCV has them (blue, green, red). flag: one of cv2.IMREAD_*"""
+    # Not cv2.imread, which cannot open every name on every system and does not say why it failed.
+    cv2 = opencv()
+    try:
+        pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), flag) if data and not _is_cut(data) else None
+    except cv2.error:  # such as more pixels than OpenCV is willing to read
+        pixels = None
+    if pixels is None:
+        raise ValueError(f"'{file}' is not an image that OpenCV can read, or it is damaged.")
+    return np.asarray(pixels)
+
+
+def decode_rgb(data: bytes, file: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+    """uint8[H, W, 3]: red, green, blue. Grey images get three equal channels."""
+    cv2 = opencv()
+    return np.asarray(cv2.cvtColor(decode_image(data, cv2.IMREAD_COLOR, file), cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+def _is_cut(data: bytes) -> bool:
+    """Whether a JPEG lacks its end: some versions of OpenCV fill the rest with grey and say nothing."""
+    return data[:3] == b"\xff\xd8\xff" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")
