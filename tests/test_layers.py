@@ -14,7 +14,7 @@ LAYERS = [
     {"scores"},
     {"structures", "smoothing", "costs", "features", "vocabulary", "models"},
     {"kernels"},
-    {"objective"},
+    {"objective", "linearized"},
     {"solvers"},
     {"estimators", "persistence", "encoding", "loading"},
     {"tasks"},

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from casimir.costs import Hamming, IoU
 from casimir.errors import Intractable
 from casimir.features import PackedSequences, pack
+from casimir.linearized import Linearized
 from casimir.loading import load
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
 from casimir.objective import Objective
@@ -20,6 +21,7 @@ from casimir.solvers import (
     Inverse,
     InverseRoot,
     Pegasos,
+    ProxLinear,
     Result,
     StepDecay,
     Trace,
@@ -70,10 +72,12 @@ __all__ = [
     "LinearChainModel",
     "LinearPartsModel",
     "LinearTreeModel",
+    "Linearized",
     "Matching",
     "Objective",
     "PackedSequences",
     "Pegasos",
+    "ProxLinear",
     "Result",
     "Scores",
     "SequenceTagger",

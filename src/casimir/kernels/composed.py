@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from casimir.costs import Cost
 from casimir.kernels.base import Averaged, DualBlocks, Pass, Seen, fixed_scores
 from casimir.kernels.composed_dual import ComposedDualBlocks
-from casimir.models.base import Linearization, ScoreModel, linearize, nearest_allowed
+from casimir.models.base import Linearization, ScoreModel, batches, linearize, nearest_allowed, scores_in_batches
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
@@ -31,8 +30,7 @@ class ComposedKernel:
         offset: Scores | None = None,
     ) -> None:
         self.model, self.structure, self.y = model, structure, y
-        zero = np.zeros(model.n_params)
-        layout = concatenate([model.scores(zero, examples) for examples in self._batches()])
+        layout = scores_in_batches(model, np.zeros(model.n_params))
         self.truth = indicator(structure, layout, y)
         self.fixed = fixed_scores(structure, layout, cost, y, offset)
 
@@ -40,7 +38,7 @@ class ComposedKernel:
         n = self.model.n_examples
         total = np.zeros(self.model.n_params) if gradient else None
         answers = []
-        for examples in self._batches():
+        for examples in batches(self.model):
             answer = self._oracle(w, smoothing, mu, examples, gradient)
             if total is not None:
                 total += answer.gradient_towards(_select(self.truth, examples)) / max(n, 1)
@@ -122,15 +120,6 @@ class ComposedKernel:
 
     def _plus_fixed(self, s: Scores, examples: Any) -> Scores:
         return s if self.fixed is None else s + _select(self.fixed, examples)
-
-    def _batches(self) -> Iterator[IntArray | None]:
-        """The examples of a pass, some at a time; None is all of them at once."""
-        size, n = getattr(self.model, "batch_size", None), self.model.n_examples
-        if size is None or size >= n:
-            yield None
-            return
-        for first in range(0, n, size):
-            yield np.arange(first, min(first + size, n))
 
     def _oracle(self, w: FloatArray, smoothing: Smoothing, mu: float, examples: Any, gradient: bool = True) -> _Answer:
         """The loss of the examples; None is all of them."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.scores import FloatArray, IntArray, Scores, concatenate
 
 
 class LinearModel(Protocol):
@@ -85,6 +85,21 @@ def linearize(model: ScoreModel, w: FloatArray, examples: Any = None) -> Lineari
     return Linearization(
         linear.scores(w, examples), lambda dw: linear.scores(dw, examples), lambda m: linear.adjoint(m, examples)
     )
+
+
+def batches(model: ScoreModel) -> Iterator[IntArray | None]:
+    """The examples of a pass, `batch_size` at a time; None is all of them at once, as is the default."""
+    size, n = getattr(model, "batch_size", None), model.n_examples
+    if size is None or size >= n:
+        yield None
+        return
+    for first in range(0, n, size):
+        yield np.arange(first, min(first + size, n))
+
+
+def scores_in_batches(model: ScoreModel, w: FloatArray) -> Scores:
+    """The scores of all examples."""
+    return concatenate([model.scores(w, examples) for examples in batches(model)])
 
 
 def nearest_allowed(model: ScoreModel, w: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.lbfgs import LBFGS
+from casimir.solvers.prox_linear import ProxLinear
 from casimir.solvers.run import Result, minimize
 from casimir.solvers.schedules import Constant, Inverse, InverseRoot, Pegasos, StepDecay
 from casimir.solvers.sgd import SGD
@@ -19,6 +20,7 @@ __all__ = [
     "Inverse",
     "InverseRoot",
     "Pegasos",
+    "ProxLinear",
     "Result",
     "StepDecay",
     "Trace",

@@ -36,17 +36,20 @@ class Monitor(Protocol):
         dual: DualPoint | float | None = None,
         mu: float | None = None,
         kappa: float | None = None,
+        prox_gradient: float | None = None,
+        is_stationary: bool = False,
     ) -> bool:
         """Records the iterate w (not kept: it is copied if it is the best). Returns True when the run should end.
 
         objective  F(w) if the solver knows it; without it the monitor makes a pass of its own
         dual       a dual point, or the value of one
+        is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
         """
         ...
 
 
 class Solver(Protocol):
-    """A frozen dataclass of hyperparameters."""
+    """A frozen dataclass of hyperparameters. One that has `starts_at_zero` set to True takes no other w0."""
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         """Minimises F from w0, which is left alone; returns when monitor.epoch says so."""

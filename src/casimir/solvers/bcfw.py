@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class BCFW:
     Dual variables are kept as outputs and weights. No step size to choose. Starts at w = 0: the dual point of w0 is
     not known, so a w0 is refused.
     """
+
+    starts_at_zero: ClassVar[bool] = True
 
     pairwise: bool = False
     averaging: bool = True

@@ -54,6 +54,10 @@ class Casimir:
         if isinstance(self.inner, BCFW) and not self.inner.pairwise:
             raise ValueError("Casimir keeps a dual inner solver's cached outputs; give it BCFW(pairwise=True).")
 
+    @property
+    def starts_at_zero(self) -> bool:
+        return isinstance(self.inner, BCFW)
+
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         if isinstance(self.inner, BCFW):
             DualProximalPoint(objective, self.inner, self.kappa or dual_kappa(objective), rng).run(w0, monitor)

@@ -24,7 +24,8 @@ class Result:
     objective  F(w)
     dual       a lower bound of min F
     gap        (objective - dual) / objective: w is certified to be this close to the optimum
-    status     "converged" (gap <= tol), "epochs" (budget used up), "callback", "interrupted" or "stalled" (the solver
+    status     "converged" (gap <= tol), "stationary" (no step of ProxLinear can improve a non-convex objective by a
+               share of more than tol), "epochs" (budget used up), "callback", "interrupted" or "stalled" (the solver
                could not improve any more)
     trace      a TraceRow per evaluated epoch
     """
@@ -111,6 +112,8 @@ class Recorder:
         dual: DualPoint | float | None = None,
         mu: float | None = None,
         kappa: float | None = None,
+        prox_gradient: float | None = None,
+        is_stationary: bool = False,
     ) -> bool:
         self._epoch += 1
         value = self._objective.value(w) if objective is None else objective
@@ -134,9 +137,10 @@ class Recorder:
             gap=relative_gap(self._best, self._dual),
             mu=mu,
             kappa=kappa,
+            prox_gradient=prox_gradient,
         )
         self.trace.rows.append(row)
-        return self._call_back(row, w) or self._finished(row)
+        return self._call_back(row, w) or self._finished(row, is_stationary)
 
     def result(self) -> Result:
         assert self._best_w is not None, "a solver reports at least one epoch"
@@ -151,9 +155,9 @@ class Recorder:
             self.status = "callback"
         return any(wants_to_stop)
 
-    def _finished(self, row: TraceRow) -> bool:
-        if row.gap <= self._tol:
-            self.status = "converged"
+    def _finished(self, row: TraceRow, is_stationary: bool) -> bool:
+        if row.gap <= self._tol or is_stationary:
+            self.status = "converged" if row.gap <= self._tol else "stationary"
             return True
         if row.epoch >= self._epochs:
             self.status = "epochs"

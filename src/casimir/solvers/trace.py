@@ -21,6 +21,8 @@ class TraceRow:
     dual             best lower bound of min F so far
     gap              (best F so far - dual) / best F so far, certified
     mu, kappa        smoothing and proximal parameters, or None
+    prox_gradient    |w - w'| / eta, w' the end of a prox-linear step from w: the measure of stationarity of
+                     non-convex objectives; None for other solvers
     """
 
     epoch: int
@@ -32,6 +34,7 @@ class TraceRow:
     gap: float
     mu: float | None
     kappa: float | None
+    prox_gradient: float | None = None
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

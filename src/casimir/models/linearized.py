@@ -1,0 +1,96 @@
+"""The linear model J v of a non-linear one around fixed weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from casimir.models.base import (
+    Linearization,
+    LinearModel,
+    ScoreModel,
+    batches,
+    is_linear,
+    linearize,
+    scores_in_batches,
+)
+from casimir.models.linear_candidates import LinearCandidateModel
+from casimir.scores import FloatArray, Scores
+
+_LARGEST = 4 << 30  # bytes of Jacobians that are stored without being asked to
+
+
+class JacobianProducts:
+    """scores_i = J_i v, J_i = grad g_i(w): every product is made anew from the model, and nothing is stored.
+
+    The last linearization is kept, since a stochastic step asks for both products of the same example.
+    """
+
+    def __init__(self, model: ScoreModel, w: FloatArray) -> None:
+        self._model, self._w = model, w
+        self._last: tuple[Any, Linearization] | None = None
+
+    @property
+    def n_examples(self) -> int:
+        return self._model.n_examples
+
+    @property
+    def n_params(self) -> int:
+        return self._model.n_params
+
+    @property
+    def batch_size(self) -> int | None:
+        return getattr(self._model, "batch_size", None)
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        return self._around(examples).forward(w)
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        return self._around(examples).adjoint(marginals)
+
+    def _around(self, examples: Any) -> Linearization:
+        if self._last is None or not _same(self._last[0], examples):
+            self._last = None  # so that two are never held at a time
+            self._last = examples, linearize(self._model, self._w, examples)
+        return self._last[1]
+
+
+def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> LinearModel:
+    """scores_i = J_i v around w; a linear model is its own.
+
+    jacobian  "stored": the rows of J as features of candidates, on which fused native epochs run;
+              "products": nothing is stored;
+              "auto": stored where the model has `jacobian` and it takes at most 4 GiB in float32
+    """
+    if jacobian not in ("auto", "stored", "products"):
+        raise ValueError(f"jacobian={jacobian!r}; it must be 'auto', 'stored' or 'products'.")
+    if is_linear(model):
+        return model  # type: ignore[return-value]
+    if jacobian == "products" or (jacobian == "auto" and not hasattr(model, "jacobian")):
+        return JacobianProducts(model, w)
+    if not hasattr(model, "jacobian"):
+        raise TypeError(f"jacobian='stored' needs {type(model).__name__}.jacobian, which it does not have.")
+    offsets = scores_in_batches(model, w).offsets
+    if jacobian == "auto" and 4 * int(offsets[-1]) * model.n_params > _LARGEST:
+        return JacobianProducts(model, w)
+    rows: Any = None
+    for chosen in batches(model):
+        examples = np.arange(model.n_examples) if chosen is None else chosen
+        first, last = offsets[examples[0]], offsets[examples[-1] + 1]
+        part = model.jacobian(w, examples)
+        if part.shape != (last - first, model.n_params):
+            raise ValueError(
+                f"{type(model).__name__}.jacobian gave {list(part.shape)} for {len(examples)} examples; "
+                f"it must be [{last - first}, {model.n_params}]."
+            )
+        if rows is None:
+            rows = np.empty((offsets[-1], model.n_params), dtype=part.dtype)
+        rows[first:last] = part
+    return LinearCandidateModel.of_rows(rows, offsets)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)

@@ -1,0 +1,196 @@
+"""The prox-linear algorithm for scores that are not linear in w (algo:prox-linear), around any convex solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from casimir._validate import positive_float, positive_int
+from casimir.linearized import Linearized
+from casimir.objective import DualPoint, Objective, Proximal
+from casimir.scores import FloatArray
+from casimir.smoothing import L2
+from casimir.solvers.base import Monitor, Solver, check_solver
+from casimir.solvers.casimir import Casimir
+from casimir.solvers.run import Callback, minimize
+from casimir.solvers.smoothness import default_mu, search_lipschitz
+from casimir.solvers.svrg import SVRG
+from casimir.solvers.trace import TraceRow
+
+_BUDGET = 5  # inner epochs, as in Sec. 7.3
+_LONGEST = 100  # inner epochs when a tolerance decides
+_LONGER, _SHORTER = 2.0, 0.25  # factors on eta
+
+
+@dataclass(frozen=True)
+class ProxLinear:
+    """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
+
+    inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as Casimir()
+    eta           step length; None: found on the way: doubled after a step at whose end the model, which is an upper
+                  bound of F for eta <= 1/L, is one, and a quarter after any other
+    inner_epochs  epochs of the inner solver per step. None: 5 without eps0, else at most 100
+    eps0          None: a fixed budget; else the inner solver ends at a certified gap of at most eps_k = eps0 / k
+    accept        "decrease": w_k = w_{k-1} where F would rise; "always": every step is taken
+    smoothing     "adaptive": mu_k = mu / k and L_k = k L_0; "constant": mu_k = mu and L_k = L_0. mu and L_0 are
+                  those of an SVRG inside, found on the first subproblem where they are None
+    jacobian      "stored", "products" or "auto": whether a subproblem keeps its Jacobians
+
+    An epoch is a step. The run ends as "stationary" when no step of length 1/lam (1 for lam = 0) can lower its model by
+    a share of more than tol, which the inner solver's dual certifies. Where w = 0 is stationary, as for most networks,
+    start from small random weights. Not for weights that must stay non-negative.
+    """
+
+    inner: Solver = Casimir(inner=SVRG(L2(k=10)))
+    eta: float | None = None
+    inner_epochs: int | None = None
+    eps0: float | None = None
+    accept: str = "decrease"
+    smoothing: str = "adaptive"
+    jacobian: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_solver(self.inner)
+        if isinstance(self.inner, ProxLinear):
+            raise TypeError("ProxLinear needs a solver of convex problems inside, such as Casimir().")
+        for name in ("eta", "eps0"):
+            if getattr(self, name) is not None:
+                positive_float(getattr(self, name), name)
+        if self.inner_epochs is not None:
+            positive_int(self.inner_epochs, "inner_epochs")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}; it must be {' or '.join(map(repr, choices))}.")
+
+    def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        w, value = w0, objective.value(w0)
+        reference = 1.0 / objective.lam if objective.lam > 0.0 else 1.0
+        eta, levels, k = self.eta or reference, None, 0
+        while True:
+            k += 1
+            problem = Linearized(objective, w, eta, self.jacobian)
+            if levels is None:
+                levels = _Levels.found(self.inner, problem, w, monitor.tol, rng)
+            solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
+            step = self._step(objective, problem, solver, k, rng)
+            del problem  # two Jacobians at a time would be too much
+            # What a step could gain falls with eta at most linearly.
+            is_stationary = (value - step.bound) * max(reference / eta, 1.0) <= monitor.tol * abs(value)
+            moved = float(np.linalg.norm(step.w - w)) / eta
+            if step.upper > value:
+                levels = levels.with_shorter_steps()
+            if step.value <= value or self.accept == "always":
+                w, value = step.w, step.value
+            done = monitor.epoch(
+                w,
+                objective=value,
+                dual=step.dual,
+                mu=mu,
+                kappa=1.0 / eta,
+                prox_gradient=moved,
+                is_stationary=is_stationary,
+            )
+            if step.interrupted:
+                raise KeyboardInterrupt
+            if done:
+                return
+            if self.eta is None:
+                eta *= _LONGER if step.value <= step.upper else _SHORTER
+
+    def _step(
+        self, objective: Objective, problem: Linearized, solver: Solver, k: int, rng: np.random.Generator
+    ) -> _Step:
+        """Minimises the model from the prox-centre, where the inner solver can start there."""
+        starts_at_zero = getattr(solver, "starts_at_zero", False)
+        start = None if starts_at_zero else problem.variables(problem.anchor)
+        epochs = self.inner_epochs or (_BUDGET if self.eps0 is None else _LONGEST)
+        callbacks: tuple[Callback, ...] = () if self.eps0 is None else (_EndsBelow(self.eps0 / k),)
+        found = minimize(problem, solver, epochs, tol=0.0, seed=rng, callbacks=callbacks, w0=start)
+        objective.oracle_calls += problem.oracle_calls
+        w = problem.weights(found.w)
+        after = objective.evaluate(w, gradient=objective.is_convex)
+        assert after.objective is not None
+        return _Step(
+            w=w,
+            value=after.objective,
+            dual=after.dual,
+            upper=found.objective + problem.constant,
+            bound=found.dual + problem.constant,
+            interrupted=found.status == "interrupted",
+        )
+
+
+class _Step(NamedTuple):
+    """w            where the step ends
+    value, dual  F(w), and a dual point when F is convex
+    upper        F_eta(w; w_{k-1}), its model, which for eta <= 1/L is at least F(w)
+    bound        a lower bound of min F_eta(.; w_{k-1})
+    """
+
+    w: FloatArray
+    value: float
+    dual: DualPoint | None
+    upper: float
+    bound: float
+    interrupted: bool
+
+
+class _EndsBelow:
+    """A callback that ends a run once F(w) - D <= eps for the best w and D so far."""
+
+    def __init__(self, eps: float) -> None:
+        self._eps, self._best = eps, np.inf
+
+    def __call__(self, row: TraceRow, w: FloatArray) -> bool:
+        self._best = min(self._best, row.objective)
+        return self._best - row.dual <= self._eps
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """mu and L_0 of the SVRG inside the inner solver; None for inner solvers without one.
+
+    is_free  whether L_0 was found here, and so may change
+    """
+
+    mu: float | None = None
+    lipschitz: float | None = None
+    is_free: bool = False
+
+    @classmethod
+    def found(cls, inner: Any, problem: Linearized, w: FloatArray, tol: float, rng: np.random.Generator) -> _Levels:
+        svrg = _svrg_of(inner)
+        if svrg is None:
+            return cls()
+        mu = default_mu(problem, svrg.smoothing, tol) if svrg.mu is None else svrg.mu
+        if svrg.lipschitz is not None:
+            return cls(mu, svrg.lipschitz)
+        v = problem.variables(w)
+        snapshot = svrg.snapshot(problem, v, mu)
+        return cls(mu, search_lipschitz(svrg, Proximal(problem, 0.0, v), v, snapshot, mu, rng), True)
+
+    def with_shorter_steps(self) -> _Levels:
+        """With 2 L_0, for an inner solver that made things worse."""
+        return replace(self, lipschitz=2.0 * self.lipschitz) if self.is_free and self.lipschitz is not None else self
+
+    def solver(self, inner: Any, k: int) -> tuple[Solver, float | None]:
+        """The inner solver with mu / k and k L_0, and mu / k."""
+        svrg = _svrg_of(inner)
+        if svrg is None or self.mu is None or self.lipschitz is None:
+            return inner, None
+        at_k = replace(svrg, mu=self.mu / k, lipschitz=self.lipschitz * k)
+        return at_k if inner is svrg else replace(inner, inner=at_k), self.mu / k
+
+
+def _svrg_of(inner: Any) -> SVRG | None:
+    candidate = getattr(inner, "inner", inner)
+    return candidate if isinstance(candidate, SVRG) else None
+
+
+_CHOICES = {
+    "accept": ("decrease", "always"),
+    "smoothing": ("adaptive", "constant"),
+    "jacobian": ("auto", "stored", "products"),
+}
