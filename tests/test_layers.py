@@ -17,6 +17,7 @@ LAYERS = [
     {"objective", "linearized"},
     {"solvers"},
     {"estimators", "persistence", "encoding", "loading"},
+    {"torch"},
     {"tasks"},
     {"cli"},
 ]
