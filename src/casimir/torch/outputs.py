@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -71,14 +72,16 @@ def parts_of(output: Any, structure: Structure, lengths: IntArray | None) -> Par
 
 def takes_pairs(structure: Any) -> bool:
     """Whether structure.scores needs (unary, pairwise), and not the scores of nodes alone."""
-    if not callable(getattr(structure, "scores", None)):
-        raise TypeError(f"structure is a {type(structure).__name__}, which has no method `scores`. Try casimir.Chain.")
-    needed = [
-        p
-        for p in inspect.signature(structure.scores).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(needed) > 1
+    kind: Any = type(structure)
+    return _needs_two(kind)
+
+
+@functools.cache
+def _needs_two(kind: Any) -> bool:
+    if not callable(getattr(kind, "scores", None)):
+        raise TypeError(f"structure is a {kind.__name__}, which has no method `scores`. Try casimir.Chain.")
+    _, *parameters = inspect.signature(kind.scores).parameters.values()
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) > 1
 
 
 def as_scores(flat: Sequence[FloatArray], layout: Scores, shared: bool) -> Scores:

@@ -1,0 +1,226 @@
+"""Structured losses as a torch module: the oracles of a structure behind scores that a network computes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from casimir._validate import positive_float, positive_int
+from casimir.costs import Cost
+from casimir.scores import FloatArray
+from casimir.smoothing import Entropy, Hard, Smoothing
+from casimir.structures.base import Structure, split_flat
+from casimir.torch.batch import scattered
+from casimir.torch.edges import Edges
+from casimir.torch.function import LossFunction, Problem
+from casimir.torch.layouts import layout_of
+
+_REDUCTIONS = ("mean", "sum", "none", "token_mean")
+
+
+class TopOutputs(NamedTuple):
+    """The k best outputs of every example, best first.
+
+    value    [B, k], -inf where an example has fewer than k outputs
+    outputs  int64 [B, k, ...], ignore_index where there is nothing; a list of [k_i, ...] where the scores were a list
+    """
+
+    value: Tensor
+    outputs: Tensor | list[Tensor]
+
+
+class Marginals(NamedTuple):
+    """How much the outputs use each part: probabilities with Entropy smoothing and mu = 1.
+
+    unary     in the shape of the scores, 0 where there is nothing; a list where the scores were a list
+    pairwise  None without pairwise scores; [B, T - 1, L, L] for padded chains, [B, T, L, L] for padded trees, where
+              [b, t] belongs to the edge into position t + 1, or to that of node t; a list otherwise
+    """
+
+    unary: Tensor | list[Tensor]
+    pairwise: Tensor | list[Tensor] | None
+
+
+class StructuredLoss(nn.Module):
+    """loss_i = f_mu(scores_i + cost(y_i, .)) - score_i(y_i), f_mu the smoothed max over all outputs.
+
+    structure   Chain, Tree, Matching, Candidates or any other structure
+    cost        None, or a cost such as Hamming() that is added to the scores of wrong outputs
+    smoothing   Hard() is the max, L2() and Entropy() smooth it by mu. None is Entropy() without a cost, Hard() with one
+    mu          the amount of smoothing
+    reduction   "mean" over examples, "sum", "none" for one loss per example, "token_mean" for the sum over the number
+                of rows (positions of a chain)
+    ignore_index  a target that is left out, like a masked one
+
+    Without a cost and with mu = 1, Entropy() is the negative log-likelihood of a CRF; Hamming() and Hard() give the
+    structural hinge loss. Gradients are exact, marginals minus the parts of y_i, and come with the forward pass.
+
+    Scores are padded tensors, or lists with one tensor per example:
+
+        structure    scores          pairwise                                 target, decoded outputs
+        Chain        [B, T, L]       [L, L] (from, to) or [B, T - 1, L, L]    [B, T] labels
+        Tree         [B, T, L]       [L, L] or [B, T, L, L] (label, parent's) [B, T] labels
+        Matching     [B, P, Q]                                                [B, P] columns
+        Candidates   [B, M]                                                   [B] numbers of candidates
+        others       a list of what structure.scores takes, and of its outputs
+
+    What the mask leaves out, and every row whose target is ignore_index, is not there: a chain joins the positions on
+    both sides of a hole, a matching has no such row, a candidate is not in the list. An example all of whose targets
+    are ignored has loss 0 and does not count in the mean. Masked scores may be anything, NaN too, and have gradient 0.
+
+    The oracles run on the CPU in float64: the kept scores are gathered once, and gradients scattered once, in the
+    precision and on the device of the scores. There is no second derivative.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        cost: Cost | None = None,
+        smoothing: Smoothing | None = None,
+        mu: float = 1.0,
+        reduction: str = "mean",
+        ignore_index: int = -100,
+    ) -> None:
+        super().__init__()
+        for name, given in (("structure", structure), ("cost", cost), ("smoothing", smoothing)):
+            if isinstance(given, type):
+                raise TypeError(f"{name} is the class {given.__name__}; make one, such as {given.__name__}(...).")
+        if not callable(getattr(structure, "max", None)):
+            raise TypeError(
+                f"structure is a {type(structure).__name__}; it must be a structure such as Chain(n_labels)."
+            )
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"reduction={reduction!r}; it must be one of {', '.join(map(repr, _REDUCTIONS))}.")
+        if cost is not None and not callable(getattr(cost, "parts", None)):
+            raise TypeError(f"cost is a {type(cost).__name__}; it must be None or a cost such as Hamming().")
+        if smoothing is None:
+            smoothing = Entropy() if cost is None else Hard()
+        if not callable(smoothing):
+            raise TypeError(f"smoothing={smoothing!r}; it must be Hard(), L2() or Entropy().")
+        self.structure, self.cost, self.smoothing = structure, cost, smoothing
+        self.mu, self.reduction, self.ignore_index = positive_float(mu, "mu"), reduction, int(ignore_index)
+
+    def forward(
+        self,
+        scores: Any,
+        target: Any,
+        mask: Any = None,
+        *,
+        lengths: Any = None,
+        pairwise: Any = None,
+        start: Tensor | None = None,
+        stop: Tensor | None = None,
+        structure: Structure | None = None,
+        cost: Cost | None = None,
+    ) -> Tensor:
+        """The loss of a batch, a scalar, or [B] with reduction "none".
+
+        mask         bool[B, T], True where there is something; anywhere, not only at the end. For matchings also
+                     [B, P, Q], which leaves out columns too; for lists a list of bool[p_i]
+        lengths      int[B] instead of a mask: the first rows are there
+        pairwise     see above; None is zero. A transition into position t of a chain is pairwise[:, t - 1]
+        start, stop  [L], added to the first and the last position of a chain
+        structure, cost   those of this batch, where they belong to its examples: Tree(parents, L), IoU(boxes)
+        """
+        structure = self.structure if structure is None else structure
+        layout = layout_of(structure, scores, mask, lengths, self.ignore_index)
+        weights = layout.read_targets(target)
+        problem = Problem.of(layout, pairwise, start, stop)
+        settings = (weights, self.cost if cost is None else cost, self.smoothing, self.mu)
+        apply: Any = LossFunction.apply
+        losses: Tensor = apply(problem, settings, *problem.tensors)
+        if self.reduction == "none":
+            return losses
+        counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": layout.rows.counts @ weights}
+        return losses.sum() / max(float(counted[self.reduction]), 1.0)
+
+    @torch.no_grad()
+    def decode(self, scores: Any, mask: Any = None, **parts: Any) -> Any:
+        """The best outputs, int64 in the shape of the targets with ignore_index where the mask is off; no cost.
+
+        Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list.
+        """
+        problem = self._problem(scores, mask, **parts)
+        return problem.layout.padded_outputs(problem.structure.max(problem.scores).outputs)
+
+    @torch.no_grad()
+    def topk(self, scores: Any, k: int, mask: Any = None, **parts: Any) -> TopOutputs:
+        """The k best outputs and their scores; arguments as those of decode."""
+        k, problem = positive_int(k, "k"), self._problem(scores, mask, **parts)
+        top, layout = problem.structure.topk(problem.scores, k), problem.layout
+        # Outputs are put back rank by rank; where an example has fewer, its best one stands in and is removed.
+        ranks = [layout.padded_outputs([y[min(j, len(y) - 1)] for y in top.outputs]) for j in range(k)]
+        counts = [len(y) for y in top.outputs]
+        value = torch.from_numpy(top.value).to(layout.nodes)
+        if not all(isinstance(rank, Tensor) for rank in ranks):
+            lists = zip(*ranks, strict=True)
+            return TopOutputs(value, [torch.stack(y[:n]) for y, n in zip(lists, counts, strict=True)])
+        outputs = torch.stack([rank for rank in ranks if isinstance(rank, Tensor)], dim=1)
+        outputs[torch.arange(k) >= torch.tensor(counts)[:, None]] = self.ignore_index
+        return TopOutputs(value, outputs)
+
+    @torch.no_grad()
+    def marginals(
+        self,
+        scores: Any,
+        mask: Any = None,
+        *,
+        smoothing: Smoothing | None = None,
+        mu: float | None = None,
+        **parts: Any,
+    ) -> Marginals:
+        """The gradient of f_mu(scores), without cost: with Entropy the probability of every part.
+
+        smoothing and mu are those of the loss unless given; other arguments as those of decode.
+        """
+        problem = self._problem(scores, mask, **parts)
+        layout = problem.layout
+        chosen = self.smoothing if smoothing is None else smoothing
+        found = chosen(problem.structure, problem.scores, self.mu if mu is None else mu).marginals
+        unary: Any = scattered(found.nodes, layout.index(), layout.nodes, layout.tail)
+        if not layout.is_padded:
+            sizes = [part.numel() // unary[:1].numel() for part in layout.given]
+            unary = [u.reshape(g.shape) for u, g in zip(torch.split(unary, sizes), layout.given, strict=True)]
+        if problem.edges is None or found.edges is None:
+            return Marginals(unary, None)
+        return Marginals(unary, _edge_marginals(problem, problem.edges, found.edges))
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.structure!r}, cost={self.cost!r}, smoothing={self.smoothing!r}, mu={self.mu:g}, "
+            f"reduction={self.reduction!r}"
+        )
+
+    def _problem(
+        self,
+        scores: Any,
+        mask: Any,
+        *,
+        lengths: Any = None,
+        pairwise: Any = None,
+        start: Tensor | None = None,
+        stop: Tensor | None = None,
+        structure: Structure | None = None,
+    ) -> Problem:
+        structure = self.structure if structure is None else structure
+        layout = layout_of(structure, scores, mask, lengths, self.ignore_index)
+        return Problem.of(layout, pairwise, start, stop)
+
+
+def _edge_marginals(problem: Problem, edges: Edges, values: FloatArray) -> Tensor | list[Tensor]:
+    """In the shape of pairwise scores that every edge has for itself."""
+    layout = problem.layout
+    labels = layout.nodes.shape[-1]
+    size, per_node = layout.rows.padded, np.array_equal(edges.offsets, problem.scores.offsets)
+    chain = np.array_equal(edges.offsets, problem.scores.offsets - np.arange(len(edges.offsets)))
+    if size is None or not (per_node or chain):
+        return [torch.from_numpy(part).to(layout.nodes) for part in split_flat(values, edges.offsets)]
+    like = layout.nodes.new_empty((len(layout), size if per_node else size - 1, labels, labels))
+    index = layout.rows.kept
+    if chain and index is not None:
+        into = np.delete(np.arange(len(index)), problem.scores.offsets[:-1])
+        index = layout.rows.example[into] * (size - 1) + layout.rows.position[into] - 1
+    return scattered(values, index, like, 2)
