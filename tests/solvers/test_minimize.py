@@ -12,7 +12,7 @@ import casimir as cs
 from casimir.solvers.choose import SOLVER_NAMES, choose
 
 LAM = 0.3
-COLUMNS = ("epoch", "oracle_calls", "seconds", "objective", "smoothed", "dual", "gap", "mu", "kappa")
+COLUMNS = ("epoch", "oracle_calls", "seconds", "objective", "smoothed", "dual", "gap", "mu", "kappa", "prox_gradient")
 SOLVERS = {
     "sgd": cs.SGD(),
     "bcfw": cs.BCFW(),

@@ -116,10 +116,9 @@ def test_tolerances_decide_how_long_the_inner_solver_runs() -> None:
 def test_stored_jacobians_and_products_give_the_same_steps() -> None:
     parts = elu_parts()
     short = cs.Casimir(cs.SVRG(cs.L2(10), mu=0.2, lipschitz=50.0))  # long steps would magnify rounding
-    for inner in (short, cs.Casimir()):
-        a, b = (run(parts, cs.ProxLinear(inner, jacobian=kind), 4) for kind in ("stored", "products"))
-        np.testing.assert_allclose(a.trace["objective"], b.trace["objective"], rtol=1e-6)
-        assert a.trace["oracle_calls"].tolist() == b.trace["oracle_calls"].tolist()
+    a, b = (run(parts, cs.ProxLinear(short, jacobian=kind), 4) for kind in ("stored", "products"))
+    np.testing.assert_allclose(a.trace["objective"], b.trace["objective"], rtol=1e-6)
+    assert a.trace["oracle_calls"].tolist() == b.trace["oracle_calls"].tolist()
 
 
 @pytest.mark.parametrize("inner", ["casimir-svrg", "dual"])
