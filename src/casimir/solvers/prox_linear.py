@@ -72,7 +72,7 @@ class ProxLinear:
             k += 1
             problem = Linearized(objective, w, eta, self.jacobian)
             if levels is None:
-                levels = _Levels.found(self.inner, problem, w, monitor.tol, rng)
+                levels = _Levels.found(self.inner, problem, w, rng)
             solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
             del problem  # two Jacobians at a time would be too much
@@ -160,11 +160,12 @@ class _Levels:
     is_free: bool = False
 
     @classmethod
-    def found(cls, inner: Any, problem: Linearized, w: FloatArray, tol: float, rng: np.random.Generator) -> _Levels:
+    def found(cls, inner: Any, problem: Linearized, w: FloatArray, rng: np.random.Generator) -> _Levels:
+        """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k; F can fall by eps_0 at the most (remark:pl:choosing_eps0)."""
         svrg = _svrg_of(inner)
         if svrg is None:
             return cls()
-        mu = default_mu(problem, svrg.smoothing, tol) if svrg.mu is None else svrg.mu
+        mu = default_mu(problem, svrg.smoothing, tol=1.0) if svrg.mu is None else svrg.mu
         if svrg.lipschitz is not None:
             return cls(mu, svrg.lipschitz)
         v = problem.variables(w)
