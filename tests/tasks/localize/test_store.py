@@ -173,6 +173,15 @@ def test_a_true_box_outside_its_picture_is_named(pictures: list[Picture]) -> Non
         collect([wrong], Means())
 
 
+def test_an_image_of_another_size_than_its_annotation_is_named(pictures: list[Picture]) -> None:
+    pixels = pictures[0].read()
+    height, width = pixels.shape[:2]
+    right = Picture("right", pixels, pictures[0].box, (height, width))
+    turned = Picture("turned", pixels, pictures[0].box, (width, height + 1))
+    with pytest.raises(ValueError, match=f"'turned' has {width} x {height} pixels, but .* {height + 1} x {width}"):
+        collect([right, turned], Means())
+
+
 def test_an_empty_candidate_list_is_named(pictures: list[Picture], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "propose", lambda pixels, top: np.zeros((0, 4), dtype=np.int64))
     with pytest.raises(ValueError, match="'picture 0' has no candidate boxes"):

@@ -23,11 +23,13 @@ class Picture:
     """name    what to call it in tables and errors
     source  the path of an image file, or uint8[H, W, 3]: red, green, blue
     box     int64[4]: top, left, bottom, right of the object in pixels from 0, both ends inclusive; None when not known
+    shape   (height, width) of the image that the box was drawn in, to be checked against the file; None when not known
     """
 
     name: str
     source: Path | Pixels
     box: IntArray | None = None
+    shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.source, np.ndarray):

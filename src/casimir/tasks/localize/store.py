@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from casimir.scores import IntArray
 from casimir.tasks.localize.candidates import CandidateSet
 from casimir.tasks.localize.descriptors import Descriptor
 from casimir.tasks.localize.entries import (
@@ -116,9 +115,15 @@ def _compute(picture: Picture, descriptor: Descriptor, top: int) -> Entry:
 
 
 def _check_truth(picture: Picture, shape: tuple[int, int]) -> None:
-    box: IntArray | None = picture.box
-    if box is not None and (box[2] >= shape[0] or box[3] >= shape[1]):
+    """Whether the box was drawn in the image that was read."""
+    box, height, width = picture.box, *shape
+    if picture.shape is not None and picture.shape != shape:
         raise ValueError(
-            f"The box {box.tolist()} of {picture.name!r} (top, left, bottom, right from 0, both ends inclusive) "
-            f"does not lie in the picture, which has {shape[0]} rows and {shape[1]} columns."
+            f"The image of {picture.name!r} has {width} x {height} pixels, but its annotation is for "
+            f"{picture.shape[1]} x {picture.shape[0]}, so its boxes would be wrong. Was one of them resized or turned?"
+        )
+    if box is not None and (box[2] >= height or box[3] >= width):
+        raise ValueError(
+            f"The box {box.tolist()} of {picture.name!r} (top, left, bottom, right from 0, both ends inclusive) does "
+            f"not lie in the picture, which has {height} rows and {width} columns."
         )

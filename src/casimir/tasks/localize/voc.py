@@ -184,7 +184,7 @@ def _picture(folder: Path, stem: str, name: str, difficult: bool) -> Picture | N
     objects = [found for found in annotation.objects if found.name == name]
     if len(objects) != 1 or (objects[0].difficult and not difficult):
         return None
-    return Picture(stem, _image_file(folder, stem), _box(objects[0], annotation.shape, file))
+    return Picture(stem, _image_file(folder, stem), _box(objects[0], annotation.shape, file), annotation.shape)
 
 
 def _image_file(folder: Path, stem: str) -> Path:
