@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import casimir as cs
 from casimir.datasets.objects import load_objects
 from casimir.tasks.align.bitext import format_links, parse_bitext
 from casimir.tasks.boxes import images_of
 from casimir.tasks.deprel.conllu import parse_conllu
+from casimir.tasks.localize.candidates import CandidateSet
 
 GOLDEN = Path(__file__).parent / "golden" / "tasks-1"
 BITEXT = "the house ||| la maison\nthe blue house ||| la maison bleue\nblue ||| bleu\n"
@@ -32,3 +36,18 @@ def test_deprel() -> None:
 def test_boxes() -> None:
     model = cs.load(GOLDEN / "boxes")
     assert model.find(images_of(load_objects().heldout[:2])).tolist() == [[72, 48, 119, 87], [8, 40, 111, 103]]
+
+
+@pytest.mark.parametrize(
+    ("name", "confidence"), [("localize", [0.96892924, 0.92575893]), ("localize-elu", [1.9502366, 1.9476899])]
+)
+def test_localize(name: str, confidence: list[float]) -> None:
+    model = cs.load(GOLDEN / name)
+    rng = np.random.default_rng(0)
+    low = rng.integers(0, 40, size=(2, 6, 2))
+    offered = np.concatenate([low, low + rng.integers(1, 40, size=(2, 6, 2))], axis=2)
+    shapes = np.array([[80, 90], [90, 80]])
+    descriptors = [rng.random((6, 621), dtype=np.float32) for _ in range(2)]
+    found = model.find(CandidateSet(["a", "b"], list(offered), descriptors, shapes=shapes))
+    assert found.boxes.tolist() == [[12, 1, 42, 30], [26, 0, 47, 26]]
+    np.testing.assert_allclose(found.confidence, confidence, rtol=1e-5)

@@ -16,6 +16,7 @@ _READERS = {
     "segment": ("casimir.tasks.segment.model", "decode_model"),
     "deprel": ("casimir.tasks.deprel.model", "decode_model"),
     "align": ("casimir.tasks.align.model", "decode_model"),
+    "localize": ("casimir.tasks.localize.model", "decode_model"),
     "ocr": ("casimir.tasks.ocr.model", "decode_model"),
 }
 

@@ -53,7 +53,8 @@ class Progress:
             self._console.print(self._line(row, styled=False), highlight=False, markup=False, soft_wrap=True)
 
     def _line(self, row: TraceRow, *, styled: bool) -> str:
-        gap = f"[bold]{row.gap:.1e}[/]" if styled else f"{row.gap:.1e}"
-        parts = [f"epoch {row.epoch:2d}", f"objective {row.objective:.5f}", f"certified gap {gap}"]
+        name, value = ("certified gap", row.gap) if row.prox_gradient is None else ("prox-gradient", row.prox_gradient)
+        measure = f"{name} [bold]{value:.1e}[/]" if styled else f"{name} {value:.1e}"
+        parts = [f"epoch {row.epoch:2d}", f"objective {row.objective:.5f}", measure]
         parts += [f"{name} {value:.4f}" for name, value in self.last.items()]
         return "  ".join(parts) if styled else "  ".join([*parts, f"{row.seconds:.1f} s"])

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from casimir.cli import app
 
-_TASKS = ["ner", "ocr", "deprel", "segment", "align", "boxes"]
+_TASKS = ["ner", "ocr", "deprel", "segment", "align", "boxes", "localize"]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,15 @@ def test_tasks_come_in_one_order() -> None:
     assert [name for name in re.findall(r"│ (\w+)  ", shown) if name in _TASKS] == _TASKS
     for command in ("evaluate", "predict"):
         text = CliRunner().invoke(app, [command, "--help"]).output
-        names = ["Named entities:", "Handwritten", "Dependency", "Segmentation:", "Word alignment:", "Boxes:"]
+        names = [
+            "Named entities:",
+            "Handwritten",
+            "Dependency",
+            "Segmentation:",
+            "Word alignment:",
+            "Boxes:",
+            "Localization:",
+        ]
         places = [text.index(name) for name in names]
         assert places == sorted(places)
 
@@ -43,6 +51,7 @@ def test_tasks_come_in_one_order() -> None:
     [
         (["predict", "--keep-gold"], "--keep-gold is for models of `casimir train ner` and `casimir train ocr`"),
         (["predict", "--unlabelled"], "--labelled or --unlabelled is for models of `casimir train ner`; this one is"),
+        (["predict", "--weights", "x"], "--weights is for models of `casimir train localize`; this one is"),
         (["predict", "--encoding", "klingon"], "unknown encoding 'klingon'"),
         (["predict", "--output", "."], "cannot write .: Is a directory"),
         (["evaluate"], "give them with --gold FILE"),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import align, apply, boxes, demo, deprel, ner, ocr, segment
+from casimir.cli import align, apply, boxes, demo, deprel, localize, ner, ocr, segment
 
 
 def _flowing(command: Callable[..., None]) -> str:
@@ -33,6 +33,7 @@ for name, task in {
     "segment": segment,
     "align": align,
     "boxes": boxes,
+    "localize": localize,
 }.items():
     train.command(name, help=_flowing(task.train), epilog=task.TRAIN_EXAMPLES)(task.train)
 app.add_typer(train, name="train")

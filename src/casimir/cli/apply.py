@@ -21,7 +21,9 @@ casimir evaluate out/ eng.testa --json
 
 casimir evaluate out/ horses/
 
-casimir evaluate out/ enfr.src-tgt --gold enfr.gold"""
+casimir evaluate out/ enfr.src-tgt --gold enfr.gold
+
+casimir evaluate out/ VOCdevkit/VOC2012 --split val --cache features/"""
 PREDICT_EXAMPLES = """Examples:
 
 casimir predict out/ file.txt > tagged.txt
@@ -39,12 +41,16 @@ _TASKS = {
     "SegmentModel": "casimir.cli.segment",
     "AlignModel": "casimir.cli.align",
     "BoxesModel": "casimir.cli.boxes",
+    "LocalizeModel": "casimir.cli.localize",
 }
 # options that not every task has -> classes of the models whose tasks have them
 _SPECIAL = {
     "--gold": ("AlignModel",),
     "--keep-gold": ("NERModel", "OCRModel"),
     "--labelled or --unlabelled": ("NERModel",),
+    "--split": ("LocalizeModel",),
+    "--weights": ("LocalizeModel",),
+    "--cache": ("LocalizeModel",),
 }
 
 File = Annotated[
@@ -73,12 +79,23 @@ Labelled = Annotated[
         help="Named entities: whether the last column is a label. Default: by their number.",
     ),
 ]
+Split = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Localization: which list of images of a VOC folder to take.")
+]
+Weights = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Localization: weights of AlexNet. Default: the file used in training."),
+]
+Cache = Annotated[Path | None, typer.Option(metavar="DIR", help="Localization: folder that keeps features.")]
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
     encoding: str
     gold: Path | None
+    split: str | None
+    weights: Path | None
+    cache: Path | None
 
 
 @dataclass(frozen=True)
@@ -87,10 +104,20 @@ class PredictOptions:
     output: Path | None
     keep_gold: bool
     labelled: bool | None
+    split: str | None
+    weights: Path | None
+    cache: Path | None
 
 
 def evaluate(
-    model: ModelFolder, file: File, gold: Gold = None, encoding: Encoding = "utf-8", json: Json = False
+    model: ModelFolder,
+    file: File,
+    gold: Gold = None,
+    split: Split = None,
+    weights: Weights = None,
+    cache: Cache = None,
+    encoding: Encoding = "utf-8",
+    json: Json = False,
 ) -> None:
     """Scores of a model on labelled data.
 
@@ -105,11 +132,15 @@ def evaluate(
     Word alignment: alignment error rate, precision and recall, against the links in --gold.
 
     Boxes: mean intersection over union, and the share of boxes that overlap the truth by more than half.
+
+    Localization: that share (CorLoc), average precision and mean intersection over union, for a VOC folder or a table
+    of images with boxes.
     """
     with clear_ends():
         loaded = load(model)
-        _refuse_unused(loaded, {"--gold": gold})
-        report = _task_of(loaded, model).evaluate_model(loaded, file, EvaluateOptions(encoding, gold))
+        _refuse_unused(loaded, {"--gold": gold, "--split": split, "--weights": weights, "--cache": cache})
+        options = EvaluateOptions(encoding, gold, split, weights, cache)
+        report = _task_of(loaded, model).evaluate_model(loaded, file, options)
         if json:
             write_json({"model": str(model), "file": str(file), **report.figures})
         else:
@@ -122,6 +153,9 @@ def predict(
     output: Output = None,
     keep_gold: KeepGold = False,
     labelled: Labelled = None,
+    split: Split = None,
+    weights: Weights = None,
+    cache: Cache = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Write what a model predicts for new data.
@@ -138,11 +172,15 @@ def predict(
     Word alignment: one line of links such as 3-4 per sentence pair, words counted from 1.
 
     Boxes: the table of images with the box that was found in each.
+
+    Localization: a table of boxes and their scores, for an image FILE, a folder of images, a table that names images,
+    or a VOC folder.
     """
     with clear_ends():
         loaded = load(model)
-        _refuse_unused(loaded, {"--keep-gold": keep_gold or None, "--labelled or --unlabelled": labelled})
-        options = PredictOptions(encoding, output, keep_gold, labelled)
+        given = {"--keep-gold": keep_gold or None, "--labelled or --unlabelled": labelled}
+        _refuse_unused(loaded, {**given, "--split": split, "--weights": weights, "--cache": cache})
+        options = PredictOptions(encoding, output, keep_gold, labelled, split, weights, cache)
         _task_of(loaded, model).predict_model(loaded, file, options)
 
 

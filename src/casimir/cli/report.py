@@ -27,9 +27,14 @@ def show_run(console: Console, run: Run, title: str | None = None) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
     table.add_column("", style="dim")
     table.add_column("")
-    ended = {"converged": "certified", "epochs": "all epochs used"}
+    ended = {"converged": "certified", "epochs": "all epochs used"}.get(run.status, run.status)
     table.add_row("objective", f"{max(run.objective, 0.0):.6f}")  # rounding may leave -1e-17
-    table.add_row("relative duality gap", f"{run.gap:.2e}  ({ended.get(run.status, run.status)})")
+    if run.convex:
+        table.add_row("relative duality gap", f"{run.gap:.2e}  ({ended})")
+    elif run.prox_gradient is None:
+        table.add_row("ended", f"{ended}; no certificate, as the score is not linear")
+    else:
+        table.add_row("prox-gradient norm", f"{run.prox_gradient:.2e}  ({ended}; no certificate)")
     table.add_row("oracle calls", f"{run.oracle_calls:,}  in {run.epochs} epochs")
     table.add_row("seconds", f"{run.seconds:.1f}  (training alone)")
     console.print(table)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from casimir.errors import Intractable
 from casimir.loading import load
 from casimir.objective import Objective
+from casimir.scores import FloatArray
 from casimir.solvers import Result, Trace, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
@@ -21,12 +22,14 @@ from casimir.solvers.run import Callback
 class Run:
     """How a training run ended.
 
-    status        "converged", "epochs", "interrupted", "stalled" or "callback"
+    status        "converged", "stationary", "epochs", "interrupted", "stalled" or "callback"
     objective     F(w)
     dual          a certified lower bound of min F
     gap           (objective - dual) / objective
     lam           regularisation
     epochs, oracle_calls, seconds    what it took
+    convex        False for scores that are not linear in the weights: then nothing is certified, and dual is 0
+    prox_gradient the last step's length over eta, a measure of stationarity; None for solvers that have none
     """
 
     status: str
@@ -37,10 +40,13 @@ class Run:
     epochs: int
     oracle_calls: int
     seconds: float
+    convex: bool = True
+    prox_gradient: float | None = None
 
     @classmethod
-    def of(cls, result: Result, lam: float) -> Run:
-        return cls.of_trace(result.status, result.objective, result.dual, result.gap, lam, result.trace)
+    def of(cls, result: Result, lam: float, convex: bool = True) -> Run:
+        run = cls.of_trace(result.status, result.objective, result.dual, result.gap, lam, result.trace)
+        return run if convex else replace(run, convex=False, prox_gradient=result.trace[-1].prox_gradient)
 
     @classmethod
     def of_trace(cls, status: str, objective: float, dual: float, gap: float, lam: float, trace: Trace) -> Run:
@@ -51,12 +57,17 @@ class Run:
     def from_dict(cls, meta: Any) -> Run:
         """The run that `to_dict` described; a ValueError when a field is missing."""
         try:
-            return cls(**{name: kind(meta[name]) for name, kind in _FIELDS.items()})
-        except (KeyError, TypeError, ValueError) as error:
+            step = meta.get("prox_gradient")
+            known = {name: kind(meta[name]) for name, kind in _FIELDS.items()}
+            return cls(
+                **known, convex=bool(meta.get("convex", True)), prox_gradient=None if step is None else float(step)
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the model file is damaged: its training figures have no proper {error}.") from None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """All fields; the last two only where they say something."""
+        return {name: value for name, value in asdict(self).items() if name in _FIELDS or not self.convex}
 
 
 _FIELDS: Mapping[str, Any] = {
@@ -88,17 +99,21 @@ def fit(
     epochs: int = 500,
     seed: int = 0,
     callbacks: Iterable[Callback] = (),
+    w0: FloatArray | None = None,
 ) -> Result:
-    """minimize, with a warning when the certified gap that was asked for is not reached."""
+    """minimize, with a warning when the certified gap that was asked for is not reached.
+
+    An objective that is not convex has no certificate, so nothing is said of one.
+    """
     try:
-        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks)
+        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks, w0)
     except Intractable as error:
         if isinstance(solver, str):
             raise Intractable(
                 f"The solver {solver!r} cannot train this model: {error} Or use the solver 'auto'."
             ) from None
         raise
-    if not result.converged:
+    if not result.converged and objective.is_convex:
         from sklearn.exceptions import ConvergenceWarning  # scikit-learn takes a second to load
 
         ended = {"interrupted": "was interrupted", "stalled": "stalled"}.get(result.status, "ended")

@@ -1,1 +1,44 @@
-"""Localization: the box of the one object in a picture."""
+"""Finding the object of one class in pictures: VOC folders, selective search, AlexNet features, CorLoc and AP."""
+
+from casimir.tasks.localize.alexnet import AlexNet
+from casimir.tasks.localize.candidates import CandidateSet
+from casimir.tasks.localize.descriptors import Descriptor
+from casimir.tasks.localize.folds import Validation, cross_validate, fold_indices
+from casimir.tasks.localize.handmade import HandMade
+from casimir.tasks.localize.metrics import LocalizeScores, average_precision, baselines, localize_scores
+from casimir.tasks.localize.model import Found, LocalizeModel, compared, load_model, train
+from casimir.tasks.localize.pictures import Picture, pictures_of
+from casimir.tasks.localize.scores import EluCandidateModel, EluScore, LinearScore
+from casimir.tasks.localize.solvers import solver_for
+from casimir.tasks.localize.store import collect
+from casimir.tasks.localize.tables import format_found, read_pictures
+from casimir.tasks.localize.voc import read_voc
+
+__all__ = [
+    "AlexNet",
+    "CandidateSet",
+    "Descriptor",
+    "EluCandidateModel",
+    "EluScore",
+    "Found",
+    "HandMade",
+    "LinearScore",
+    "LocalizeModel",
+    "LocalizeScores",
+    "Picture",
+    "Validation",
+    "average_precision",
+    "baselines",
+    "collect",
+    "compared",
+    "cross_validate",
+    "fold_indices",
+    "format_found",
+    "load_model",
+    "localize_scores",
+    "pictures_of",
+    "read_pictures",
+    "read_voc",
+    "solver_for",
+    "train",
+]

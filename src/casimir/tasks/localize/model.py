@@ -1,0 +1,191 @@
+"""Finding the object of one class in a picture: a score per candidate box, the best candidate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from casimir.costs import IoU
+from casimir.objective import Objective
+from casimir.persistence import save_folder
+from casimir.scores import FloatArray, IntArray
+from casimir.solvers.base import Solver
+from casimir.solvers.run import Callback
+from casimir.structures import Candidates
+from casimir.tasks.arrays import checked_array
+from casimir.tasks.localize.candidates import CandidateSet
+from casimir.tasks.localize.descriptors import Descriptor
+from casimir.tasks.localize.features import FeatureMap
+from casimir.tasks.localize.metrics import LocalizeScores, baselines, best_candidates, localize_scores
+from casimir.tasks.localize.pictures import Picture
+from casimir.tasks.localize.recipe import Recipe
+from casimir.tasks.localize.scores import EluScore, LinearScore, make_score
+from casimir.tasks.localize.solvers import solver_for
+from casimir.tasks.localize.store import Progress, collect
+from casimir.tasks.training import Run, fit, load_as
+
+KIND = "localize"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """boxes       int64[n, 4]: top, left, bottom, right of the best candidates, in pixels, both ends inclusive
+    confidence  float64[n]: their scores
+    """
+
+    boxes: IntArray
+    confidence: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LocalizeModel:
+    """The box of a picture is its candidate with the largest score.
+
+    target    the class that the model finds
+    recipe    how features are made
+    score     how features and weights give scores
+    w         float64[score.n_params]
+    pictures  names of the pictures it was trained on
+    run       how training ended
+    """
+
+    target: str
+    recipe: Recipe
+    score: LinearScore | EluScore
+    w: FloatArray
+    pictures: Sequence[str]
+    run: Run
+
+    def collect(
+        self,
+        pictures: Sequence[Picture],
+        *,
+        weights: str | Path | None = None,
+        cache: Path | None = None,
+        progress: Progress | None = None,
+    ) -> CandidateSet:
+        """The candidates of new pictures, described as those of training were.
+
+        weights  where the file with the descriptor's weights is now; None is where it was
+        cache    folder that keeps descriptors, for other calls
+        """
+        descriptor = self.recipe.make_descriptor(weights)
+        return collect(pictures, descriptor, top=self.recipe.top, cache=cache, progress=progress)
+
+    def values(self, candidates: CandidateSet, i: int) -> FloatArray:
+        """float64[m_i]: the scores of the candidates of picture i."""
+        return self.score.values(self.w, self.recipe.features.of(candidates, i))
+
+    def find(self, candidates: CandidateSet) -> Found:
+        """The best candidate of every picture; the first of equal ones."""
+        boxes, confidence = np.zeros((len(candidates), 4), dtype=np.int64), np.zeros(len(candidates))
+        for i, offered in enumerate(candidates.boxes):
+            values = self.values(candidates, i)
+            best = int(np.argmax(values))
+            boxes[i], confidence[i] = offered[best], values[best]
+        return Found(boxes, confidence)
+
+    def evaluate(self, candidates: CandidateSet) -> dict[str, LocalizeScores]:
+        """Scores of the model and of its baselines on pictures whose boxes are known."""
+        return compared(candidates, self.find(candidates))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model folder that `casimir.load` reads."""
+        meta = {
+            "target": self.target,
+            "recipe": self.recipe.to_dict(),
+            "score": self.score.name,
+            "hidden": self.score.hidden if isinstance(self.score, EluScore) else None,
+            "pictures": list(self.pictures),
+            "run": self.run.to_dict(),
+        }
+        save_folder(path, KIND, meta, {"w": self.w})
+
+
+def train(
+    candidates: CandidateSet,
+    descriptor: Descriptor,
+    *,
+    score: str = "linear",
+    hidden: int = 16,
+    normalise: str = "l2",
+    geometry: bool = True,
+    top: int = 1000,
+    target: str = "object",
+    lam: float | None = None,
+    solver: str | Solver = "auto",
+    tol: float = 1e-2,
+    epochs: int | None = None,
+    seed: int = 0,
+    callbacks: Iterable[Callback] = (),
+) -> LocalizeModel:
+    """Learn to score candidates, with the cost 1 - IoU; the truth is the candidate that overlaps most with the box.
+
+    descriptor  what described the candidates
+    score       "linear", certified; "elu", the paper's <elu(Phi * w1), w2>, which is not convex
+    hidden      channels of w1, for "elu"
+    normalise   "l2": every feature vector gets the length 1; "none": they stay as the descriptor gave them
+    geometry    whether features tell where in its picture a box is, and its size and shape
+    top         as given to `collect`; predicting uses the same
+    lam         None is 1/n
+    epochs      None is 500 for the linear score, 20 for the other
+    """
+    truth = known_boxes(candidates)
+    if not len(truth):
+        raise ValueError("Training needs at least one picture.")
+    features = FeatureMap(descriptor.cells, descriptor.channels, normalise, geometry)
+    form = make_score(score, features.cells, features.n_channels, hidden)
+    lam = 1.0 / len(truth) if lam is None else lam
+    rows, offsets = features.stacked(candidates)
+    y = [np.array([j]) for j in best_candidates(candidates.boxes, truth)]
+    cost = IoU([boxes.astype(np.float64) for boxes in candidates.boxes])
+    objective = Objective(form.model(rows, offsets), Candidates(), cost, y, lam)
+    result = fit(
+        objective,
+        solver=solver_for(solver, form.name),
+        tol=tol,
+        epochs=form.epochs if epochs is None else epochs,
+        seed=seed,
+        callbacks=callbacks,
+        w0=form.start(seed),
+    )
+    recipe, run = Recipe.of(descriptor, features, top), Run.of(result, lam, objective.is_convex)
+    return LocalizeModel(target, recipe, form, result.w, list(candidates.names), run)
+
+
+def compared(candidates: CandidateSet, found: Found) -> dict[str, LocalizeScores]:
+    """Scores of what was found, then of the baselines on the same candidates."""
+    truth = known_boxes(candidates)
+    return {
+        "casimir": localize_scores(truth, found.boxes, found.confidence),
+        **baselines(candidates.boxes, truth),
+    }
+
+
+def known_boxes(candidates: CandidateSet) -> IntArray:
+    """int64[n, 4]: the true boxes, which training and evaluation need."""
+    if candidates.truth is None:
+        raise ValueError("Some pictures have no box; training and evaluation need the box of every picture.")
+    return candidates.truth
+
+
+def load_model(path: str | os.PathLike[str]) -> LocalizeModel:
+    """The model in the folder `path`."""
+    return load_as(path, LocalizeModel, "casimir train localize")
+
+
+def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LocalizeModel:
+    """The model that `LocalizeModel.save` wrote."""
+    try:
+        recipe, run = Recipe.from_dict(meta["recipe"]), Run.from_dict(meta["run"])
+        target, names, hidden = str(meta["target"]), [str(name) for name in meta["pictures"]], meta["hidden"]
+        form = recipe.features.cells, recipe.features.n_channels
+        score = make_score(str(meta["score"]), *form, 1 if hidden is None else int(hidden))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"the model file is damaged: it has no proper {error}.") from None
+    return LocalizeModel(target, recipe, score, checked_array(arrays, "w", (score.n_params,)), names, run)

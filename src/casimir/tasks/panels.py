@@ -1,0 +1,62 @@
+"""Panels of pictures: enlarged, captioned, side by side and on a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir.tasks.opencv import opencv
+
+Image = npt.NDArray[np.uint8]  # [H, W, 3]: red, green, blue
+PREDICTED, TRUTH = (255, 122, 30), (40, 170, 255)  # orange and blue, told apart by nearly everybody
+HEIGHT = 300  # of a panel, in pixels
+_MARGIN = 8
+_CAPTION = 30
+
+
+def spread(n: int, count: int) -> list[int]:
+    """At most `count` of the places 0 .. n - 1, evenly spread, the first and the last among them."""
+    return sorted({int(place) for place in np.linspace(0, n - 1, min(count, n)).round()})
+
+
+def enlarged(image: Image) -> Image:
+    """The image at the height of a panel."""
+    cv2 = opencv()
+    factor = HEIGHT / image.shape[0]
+    how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
+    return np.asarray(cv2.resize(image, (max(1, round(image.shape[1] * factor)), HEIGHT), interpolation=how))
+
+
+def captioned(panel: Image, text: str) -> Image:
+    """The panel with a line of text above; as wide as the text needs."""
+    cv2 = opencv()
+    font = (cv2.FONT_HERSHEY_SIMPLEX, 0.6)
+    width = max(panel.shape[1], cv2.getTextSize(text, *font, 1)[0][0] + 4)
+    strip = np.full((_CAPTION, width, 3), 255, dtype=np.uint8)
+    cv2.putText(strip, text, (2, 21), *font, (40, 40, 40), 1, cv2.LINE_AA)
+    return np.concatenate([strip, _padded(panel, len(panel), width)])
+
+
+def beside(panels: Sequence[Image]) -> Image:
+    """Panels in one row."""
+    height = max(len(panel) for panel in panels)
+    return np.concatenate([_padded(panel, height, panel.shape[1] + _MARGIN) for panel in panels], axis=1)
+
+
+def sheet(images: Sequence[Image], columns: int = 2) -> Image:
+    """Images of the same height in rows, as wide as the widest."""
+    width = max(image.shape[1] for image in images) + 2 * _MARGIN
+    height = max(len(image) for image in images) + _MARGIN
+    cells = [_padded(image, height, width) for image in images]
+    cells += [np.full_like(cells[0], 255)] * (-len(cells) % columns)
+    rows = [np.concatenate(cells[k : k + columns], axis=1) for k in range(0, len(cells), columns)]
+    margins = ((_MARGIN, _MARGIN), (2 * _MARGIN, _MARGIN), (0, 0))
+    return np.pad(np.concatenate(rows), margins, constant_values=255)
+
+
+def _padded(image: Image, height: int, width: int) -> Image:
+    out = np.full((height, width, 3), 255, dtype=np.uint8)
+    out[: len(image), : image.shape[1]] = image
+    return out

@@ -1,0 +1,402 @@
+"""Training on made-up pictures with both scores, folds, model folders, pictures of results, and the command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import casimir as cs
+from casimir.cli import app
+from casimir.datasets import objects
+from casimir.persistence import load_folder, save_folder
+from casimir.tasks.localize import (
+    CandidateSet,
+    EluScore,
+    HandMade,
+    LocalizeModel,
+    Picture,
+    collect,
+    cross_validate,
+    fold_indices,
+    load_model,
+    pictures_of,
+    read_pictures,
+    solver_for,
+    train,
+)
+from casimir.tasks.localize.overlays import write_overlays
+
+cv2 = pytest.importorskip("cv2")
+pytest.importorskip("cv2.ximgproc")
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[Picture]:
+    return pictures_of(objects.make_objects(24, seed=1))
+
+
+@pytest.fixture(scope="module")
+def candidates(pictures: list[Picture]) -> CandidateSet:
+    return collect(pictures, HandMade())
+
+
+@pytest.fixture(scope="module")
+def model(candidates: CandidateSet) -> LocalizeModel:
+    return train(candidates.select(range(16)), HandMade())
+
+
+# --- the model
+
+
+def test_training_is_certified_and_beats_the_baselines(model: LocalizeModel, candidates: CandidateSet) -> None:
+    assert model.run.status == "converged"
+    assert model.run.gap <= 1e-2
+    assert model.run.lam == 1 / 16
+    scores = model.evaluate(candidates.select(range(16, 24)))
+    ours, best = scores["casimir"], scores["best candidate"]
+    assert ours.corloc >= 0.8
+    assert ours.ap is not None
+    assert ours.ap >= 0.7
+    assert best.mean_iou >= ours.mean_iou > scores["largest box"].mean_iou > scores["random candidate"].mean_iou
+
+
+def test_the_found_box_is_the_first_best_candidate(model: LocalizeModel, candidates: CandidateSet) -> None:
+    found = model.find(candidates)
+    values = model.values(candidates, 3)
+    assert found.confidence[3] == values.max()
+    assert found.boxes[3].tolist() == candidates.boxes[3][np.argmax(values)].tolist()
+    nothing = replace(model, w=np.zeros_like(model.w)).find(candidates)
+    assert nothing.boxes.tolist() == [boxes[0].tolist() for boxes in candidates.boxes]
+
+
+def test_the_elu_score_trains_by_prox_linear_steps(candidates: CandidateSet) -> None:
+    rows: list[float] = []
+    trained = train(
+        candidates.select(range(16)),
+        HandMade(),
+        score="elu",
+        hidden=8,
+        epochs=10,
+        callbacks=[lambda row, w: rows.append(row.objective)],
+    )
+    assert rows == sorted(rows, reverse=True)
+    assert rows[-1] < 0.8 * rows[0]
+    assert not trained.run.convex
+    assert trained.run.prox_gradient is not None
+    assert trained.evaluate(candidates.select(range(16, 24)))["casimir"].corloc >= 0.6
+
+
+@pytest.mark.parametrize("solver", ["casimir", "svrg", "bcfw", "sgd"])
+def test_other_solvers_end_near_the_same_objective(candidates: CandidateSet, model: LocalizeModel, solver: str) -> None:
+    again = train(candidates.select(range(16)), HandMade(), solver=solver, tol=0.05, epochs=200)
+    assert again.run.objective <= 1.06 * model.run.objective
+    assert again.run.dual <= model.run.objective
+
+
+def test_solvers_by_name() -> None:
+    assert solver_for("casimir", "linear") == cs.Casimir(inner=cs.SVRG(smoothing=cs.L2(k=10)))
+    assert isinstance(solver_for("auto", "elu"), cs.ProxLinear)
+    assert solver_for("auto", "linear") == "auto"
+    with pytest.raises(ValueError, match="'bcfw' needs a score that is linear"):
+        solver_for("bcfw", "elu")
+
+
+def test_bad_training_data_is_refused(candidates: CandidateSet) -> None:
+    with pytest.raises(ValueError, match="at least one picture"):
+        train(candidates.select([]), HandMade())
+    with pytest.raises(ValueError, match="need the box of every picture"):
+        train(replace(candidates, truth=None), HandMade())
+    with pytest.raises(ValueError, match="one of linear, elu"):
+        train(candidates, HandMade(), score="cubic")
+    with pytest.raises(ValueError, match="one of l2, none"):
+        train(candidates, HandMade(), normalise="max")
+
+
+def test_training_twice_gives_the_same_model(candidates: CandidateSet, model: LocalizeModel) -> None:
+    again = train(candidates.select(range(16)), HandMade())
+    np.testing.assert_array_equal(again.w, model.w)
+
+
+# --- folds
+
+
+def test_folds_hold_every_picture_out_once() -> None:
+    parts = fold_indices(10, 4, seed=3)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(10))
+    assert sorted(map(len, parts)) == [2, 2, 3, 3]
+    drawn = np.random.default_rng(3).permutation(10)
+    assert parts[0].tolist() == sorted(drawn[:3].tolist())
+    for folds in (1, 11):
+        with pytest.raises(ValueError, match=f"folds={folds} for 10 pictures"):
+            fold_indices(10, folds)
+
+
+def test_cross_validation_never_trains_on_what_it_finds(candidates: CandidateSet) -> None:
+    trained_on: list[set[str]] = []
+
+    def fit(some: CandidateSet) -> LocalizeModel:
+        trained_on.append(set(some.names))
+        return train(some, HandMade(), tol=0.1)
+
+    steps: list[tuple[int, int]] = []
+    done = cross_validate(fit, candidates, 3, seed=0, progress=lambda *step: steps.append(step))
+    held_out = [{candidates.names[i] for i in part} for part in fold_indices(24, 3)]
+    assert all(not seen & out and len(seen | out) == 24 for seen, out in zip(trained_on, held_out, strict=True))
+    assert done.scores["casimir"].n == 24
+    assert done.scores["casimir"].corloc == pytest.approx(np.mean([fold.corloc for fold in done.folds]))
+    assert done.found.boxes.shape == (24, 4)
+    assert steps == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_an_interrupted_fold_ends_cross_validation(candidates: CandidateSet, model: LocalizeModel) -> None:
+    stopped = replace(model, run=replace(model.run, status="interrupted"))
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(lambda some: stopped, candidates, 2)
+
+
+# --- model folders
+
+
+@pytest.mark.parametrize("score", ["linear", "elu"])
+def test_a_saved_model_finds_the_same(candidates: CandidateSet, tmp_path: Path, score: str) -> None:
+    some = candidates.select(range(6))
+    trained = train(some, HandMade(), score=score, hidden=3, epochs=2, tol=0.9, target="oval")
+    trained.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert (loaded.run, loaded.recipe, loaded.score, loaded.target) == (
+        trained.run,
+        trained.recipe,
+        trained.score,
+        "oval",
+    )
+    assert loaded.pictures == some.names
+    np.testing.assert_array_equal(loaded.find(candidates).boxes, trained.find(candidates).boxes)
+    np.testing.assert_array_equal(loaded.find(candidates).confidence, trained.find(candidates).confidence)
+    assert isinstance(cs.load(tmp_path / "m"), LocalizeModel)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda meta, arrays: arrays.pop("w"), "no array 'w'"),
+        (lambda meta, arrays: arrays.update(w=arrays["w"][1:]), "its array 'w' is"),
+        (lambda meta, arrays: arrays.update(w=arrays["w"] * np.nan), "not finite"),
+        (lambda meta, arrays: meta.pop("recipe"), "no proper 'recipe'"),
+        (lambda meta, arrays: meta["recipe"].pop("key"), "no proper 'key'"),
+        (lambda meta, arrays: meta["recipe"]["features"].update(cells=0), "how its features are made"),
+        (lambda meta, arrays: meta["recipe"]["features"].update(normalise="max"), "one of l2, none"),
+        (lambda meta, arrays: meta["recipe"].update(descriptor="resnet"), "'resnet' is not known"),
+        (lambda meta, arrays: meta["recipe"]["features"].pop("geometry"), "no proper 'geometry'"),
+        (lambda meta, arrays: meta["recipe"].update(weights=3), "how its features are made"),
+        (lambda meta, arrays: meta.update(score="cubic"), "cubic"),
+        (lambda meta, arrays: meta.update(pictures=None), "damaged"),
+        (lambda meta, arrays: meta.update(run={}), "training figures"),
+    ],
+)
+def test_a_damaged_model_is_refused(model: LocalizeModel, tmp_path: Path, damage: Any, message: str) -> None:
+    model.save(tmp_path / "m")
+    kind, meta, arrays = load_folder(tmp_path / "m")
+    damage(meta, arrays)
+    save_folder(tmp_path / "m", kind, meta, arrays)
+    with pytest.raises(ValueError, match=message):
+        load_model(tmp_path / "m")
+
+
+def test_another_descriptor_is_refused(model: LocalizeModel, pictures: list[Picture], tmp_path: Path) -> None:
+    other = replace(model, recipe=replace(model.recipe, key="hand-made-0"))
+    with pytest.raises(ValueError, match="is not the one that this model was trained with"):
+        other.collect(pictures[:1])
+    with pytest.raises(ValueError, match="hand-made descriptor, which has no weights file"):
+        model.collect(pictures[:1], weights=tmp_path / "w.npz")
+
+
+def _weights(file: Path, seed: int) -> Path:
+    """An .npz like AlexNet's, with random numbers."""
+    rng = np.random.default_rng(seed)
+    shapes = {0: (64, 3, 11, 11), 3: (192, 64, 5, 5), 6: (384, 192, 3, 3), 8: (256, 384, 3, 3)}
+    arrays = {f"features.{k}.weight": rng.normal(scale=0.05, size=shape) for k, shape in shapes.items()}
+    arrays |= {f"features.{k}.bias": rng.normal(size=shape[0]) for k, shape in shapes.items()}
+    np.savez(file, **{name: array.astype(np.float32) for name, array in arrays.items()})
+    return file
+
+
+def test_a_model_asks_for_the_weights_it_was_trained_with(pictures: list[Picture], tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from casimir.tasks.localize import AlexNet
+
+    file, other = _weights(tmp_path / "a.npz", 0), _weights(tmp_path / "b.npz", 1)
+    network = AlexNet(file)
+    some = pictures[:2]
+    trained = train(collect(some, network, top=20), network, top=20, tol=0.5)
+    trained.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.recipe.weights == str(file)
+    here = loaded.find(loaded.collect(some)).boxes
+    moved = file.rename(tmp_path / "moved.npz")
+    np.testing.assert_array_equal(loaded.find(loaded.collect(some, weights=moved)).boxes, here)
+    with pytest.raises(FileNotFoundError, match=r"a\.npz.*--weights FILE"):
+        loaded.collect(some)
+    with pytest.raises(ValueError, match=r"b\.npz' is not the one that this model was trained with"):
+        loaded.collect(some, weights=other)
+
+
+# --- pictures of results
+
+
+def test_overlays_are_ranked_and_named(model: LocalizeModel, pictures: list[Picture], tmp_path: Path) -> None:
+    found = model.find(collect(pictures[:3], HandMade()))
+    files = write_overlays(tmp_path / "seen", pictures[:3], found)
+    assert {file.name for file in files} == {f"picture_{i}.png" for i in range(3)} | {"overview.png"}
+    drawn = cv2.imread(str(tmp_path / "seen" / "picture_0.png"))[:, :, ::-1].reshape(-1, 3).tolist()
+    assert [255, 122, 30] in drawn
+    assert [40, 170, 255] in drawn
+
+
+# --- the command line
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def write_voc(root: Path, pictures: list[Picture]) -> Path:
+    """A VOC folder of pictures with an oval each; the last four are in the split val."""
+    for part in ("Annotations", "ImageSets/Main", "JPEGImages"):
+        (root / part).mkdir(parents=True)
+    names = [f"{i:06d}" for i in range(len(pictures))]
+    for name, picture in zip(names, pictures, strict=True):
+        pixels = picture.read()
+        (root / "JPEGImages" / f"{name}.jpg").write_bytes(cv2.imencode(".jpg", pixels[:, :, ::-1])[1].tobytes())
+        assert picture.box is not None
+        top, left, bottom, right = (picture.box + 1).tolist()
+        box = f"<xmin>{left}</xmin><ymin>{top}</ymin><xmax>{right}</xmax><ymax>{bottom}</ymax>"
+        size = f"<size><width>{pixels.shape[1]}</width><height>{pixels.shape[0]}</height></size>"
+        text = f"<annotation>{size}<object><name>oval</name><bndbox>{box}</bndbox></object></annotation>"
+        (root / "Annotations" / f"{name}.xml").write_text(text)
+    for split, part in (("train", names[:-4]), ("val", names[-4:])):
+        (root / f"ImageSets/Main/{split}.txt").write_text("\n".join(part))
+        (root / f"ImageSets/Main/oval_{split}.txt").write_text("\n".join(f"{name}  1" for name in part))
+    return root
+
+
+@pytest.fixture(scope="module")
+def voc(pictures: list[Picture], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_voc(tmp_path_factory.mktemp("VOCdevkit") / "VOC2012", pictures[:20])
+
+
+@pytest.fixture(scope="module")
+def saved(voc: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    options = ["--voc", voc, "--class", "oval", "--cache", folder / "cache", "--pictures", folder / "seen", "--json"]
+    result = invoke("train", "localize", *options, "--model", folder / "m")
+    assert result.exit_code == 0, result.output
+    (folder / "stdout").write_text(result.stdout)
+    (folder / "stderr").write_text(result.stderr)
+    return folder
+
+
+def test_train_reports_held_out_images_and_the_missing_weights(saved: Path) -> None:
+    figures = json.loads((saved / "stdout").read_text())
+    assert figures["status"] == "converged"
+    assert figures["descriptor"] == "hand-made"
+    assert figures["heldout"]["n"] == 4
+    assert set(figures["heldout"]["baselines"]) == {"largest box", "random candidate", "best candidate"}
+    assert len(figures["pictures"]) == 5
+    assert (saved / "seen" / "overview.png").exists()
+    assert (saved / "stderr").read_text().count("torchvision.models.alexnet") == 1
+    assert len(list((saved / "cache").glob("*.safetensors"))) == 16
+
+
+def test_evaluate_a_voc_folder(saved: Path, voc: Path) -> None:
+    result = invoke("evaluate", saved / "m", voc, "--split", "val", "--json")
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert (figures["n"], figures["trained_on"]) == (4, 0)
+    assert figures["corloc"] > figures["baselines"]["random candidate"]["corloc"]
+    shown = invoke("evaluate", saved / "m", voc, "--cache", saved / "cache")
+    assert all(word in shown.stdout for word in ("CorLoc", "AP", "mean IoU", "casimir", "best candidate"))
+    assert "trained on 12 of these 16 images" in shown.stderr
+
+
+def test_what_predict_writes_can_be_evaluated(saved: Path, voc: Path, tmp_path: Path) -> None:
+    images = voc / "JPEGImages"
+    table = images / "found.csv"
+    result = invoke("predict", saved / "m", images, "--cache", saved / "cache", "--output", table)
+    assert result.exit_code == 0, result.output
+    lines = table.read_text().splitlines()
+    assert lines[0] == "image,top,left,bottom,right,score"
+    assert len(lines) == 21
+    one = invoke("predict", saved / "m", images / "000003.jpg")
+    assert one.stdout.splitlines()[1] == lines[4]
+    again = invoke("evaluate", saved / "m", table, "--cache", saved / "cache", "--json")
+    assert json.loads(again.stdout)["mean_iou"] == 1.0
+    assert invoke("predict", saved / "m", table, "--cache", saved / "cache").stdout.splitlines() == lines
+    table.unlink()
+
+
+def test_folds_report_every_image(voc: Path, saved: Path, tmp_path: Path) -> None:
+    options = ["--voc", voc, "--class", "oval", "--cache", saved / "cache", "--folds", 2, "--tol", "0.1", "-q"]
+    result = invoke("train", "localize", *options, "--model", tmp_path / "m", "--json")
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert figures["cross_validation"]["n"] == 16
+    assert len(figures["cross_validation"]["folds"]) == 2
+    assert len(load_model(tmp_path / "m").pictures) == 16
+
+
+def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = objects.make_objects(8)
+    monkeypatch.setattr(objects, "make_objects", lambda n: few)
+    options = ["--score", "elu", "--epochs", 2, "--model", tmp_path / "m"]
+    result = invoke("train", "localize", *options)
+    assert result.exit_code == 0, result.output
+    assert "Held-out images (2)" in result.stdout
+    assert "prox-gradient norm" in result.stdout
+    assert "torchvision" not in result.stderr
+    assert isinstance(load_model(tmp_path / "m").score, EluScore)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--class", "dog"], "give both, or none of them"),
+        (["--voc", "."], "give both, or none of them"),
+        (["--split", "val"], "--split is one of the lists of --voc"),
+        (["--voc", "nowhere", "--class", "dog"], "no folder 'nowhere'"),
+        (["--weights", "nowhere.npz"], "no file 'nowhere.npz'"),
+        (["--pictures", __file__], "is a file; pictures are written into a folder"),
+        (["--held-out", "1"], "--held-out 1 of 80 images leaves 0"),
+        (["--held-out", "0.5", "--folds", "4"], "exclude each other"),
+        (["--folds", "81"], "--folds 81 of 80 images"),
+        (["--score", "elu", "--solver", "bcfw"], "needs a score that is linear"),
+        (["--score", "cubic"], "is not one of linear, elu"),
+    ],
+)
+def test_errors_come_before_features(tmp_path: Path, options: list[str], message: str) -> None:
+    result = invoke("train", "localize", "--model", tmp_path / "m", *options)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert not result.stdout
+    assert not (tmp_path / "m").exists()
+
+
+def test_unusable_files_are_named(saved: Path, tmp_path: Path) -> None:
+    for arguments, message in (
+        (("evaluate", saved / "m", tmp_path), "does not say where the objects are"),
+        (("evaluate", saved / "m", tmp_path / "x"), "There is no"),
+        (("predict", saved / "m", tmp_path), "has no images"),
+        (("predict", saved / "m", __file__), "is not an image"),
+        (("predict", saved / "m", tmp_path, "--split", "val"), "--split is for VOC folders"),
+    ):
+        result = invoke(*arguments)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert not result.stdout
+    with pytest.raises(FileNotFoundError, match="a VOC folder"):
+        read_pictures(tmp_path / "x", "dog", labelled=True)
