@@ -161,7 +161,7 @@ class _Levels:
 
     @classmethod
     def found(cls, inner: Any, problem: Linearized, w: FloatArray, rng: np.random.Generator) -> _Levels:
-        """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k; F can fall by eps_0 at the most (remark:pl:choosing_eps0)."""
+        """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k, with eps_0 the most F can fall (remark:pl:choosing_eps0)."""
         svrg = _svrg_of(inner)
         if svrg is None:
             return cls()
