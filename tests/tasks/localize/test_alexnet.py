@@ -92,6 +92,28 @@ def test_several_layers_lie_side_by_side(weights_file: Path, pixels: Pixels) -> 
         AlexNet(weights_file, ("conv1",))
 
 
+def test_context_is_the_enlarged_box_behind_the_box(weights_file: Path, pixels: Pixels) -> None:
+    pytest.importorskip("torch")
+    boxes = np.array([[40, 40, 59, 49], [0, 0, 9, 9]])
+    wide, alone = AlexNet(weights_file, context=2.0), AlexNet(weights_file)
+    assert (wide.channels, wide.dim) == (512, 4608)
+    assert len({wide.key, alone.key, AlexNet(weights_file, context=1.5).key}) == 3
+    cells = wide.describe(pixels, boxes).reshape(2, 9, 512)
+    np.testing.assert_array_equal(cells[..., :256].reshape(2, -1), alone.describe(pixels, boxes))
+    framed = np.empty((pixels.shape[0] + 5, pixels.shape[1] + 5, 3), dtype=np.uint8)
+    framed[...] = (124, 116, 104)  # the mean colour of ImageNet
+    framed[5:, 5:] = pixels
+    larger = alone.describe(framed, np.array([[35, 40, 74, 59], [0, 0, 19, 19]])).reshape(2, 9, 256)
+    np.testing.assert_allclose(cells[..., 256:], larger, rtol=1e-4, atol=1e-5)
+    assert wide.describe(pixels, boxes[:0]).shape == (0, 4608)
+
+
+@pytest.mark.parametrize("context", [1.0, 0.5, 5.0, np.nan])
+def test_a_context_that_is_no_enlargement_is_refused(weights_file: Path, context: float) -> None:
+    with pytest.raises(ValueError, match=r"context=.* above 1 and up to 4"):
+        AlexNet(weights_file, context=context)
+
+
 def test_alexnet_does_not_depend_on_threads(
     weights_file: Path, pixels: Pixels, monkeypatch: pytest.MonkeyPatch
 ) -> None:

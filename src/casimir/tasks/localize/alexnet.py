@@ -56,8 +56,11 @@ WEIGHTS_ADVICE = (
 class AlexNet:
     """A descriptor: features of a patch after the ReLU of some convolutions (conv2: after its pooling, too).
 
-    path     weights by torchvision's names (features.0.weight, ...): torchvision's .pth as it is, or an .npz
-    layers   of "conv2" to "conv5"; the channels of several are put side by side
+    path      weights by torchvision's names (features.0.weight, ...): torchvision's .pth as it is, or an .npz
+    layers    of "conv2" to "conv5"; the channels of several are put side by side
+    context   such as 2.0: describe the box made so many times as high and wide, too, and put its channels behind those
+              of the box. Tells a whole object from its parts; takes twice the time and the space. None: the box alone,
+              as in the paper
 
     A patch is the box cut out, resized to 64 x 64 (bilinear) and normalised by ImageNet's mean and standard deviation.
     A vector is [9, channels]: the cells of a 3 x 3 grid row by row, each with its channels. Needs PyTorch.
@@ -66,29 +69,38 @@ class AlexNet:
     name = "alexnet"
     cells = GRID * GRID
 
-    def __init__(self, path: str | os.PathLike[str], layers: Sequence[str] = ("conv4",)) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], layers: Sequence[str] = ("conv4",), context: float | None = None
+    ) -> None:
         self.path = Path(path)
         self.layers = _checked_layers(layers)
+        self.context = _checked_context(context)
         self._depth = max(list(_LAYERS).index(layer) for layer in self.layers) + 1
         weights = _read_weights(self.path, list(_LAYERS.values())[: self._depth])
-        self.channels = sum(_LAYERS[layer].shape[0] for layer in self.layers)
+        self.channels = sum(_LAYERS[layer].shape[0] for layer in self.layers) * (1 if self.context is None else 2)
         self.dim = self.cells * self.channels
-        self.key = _key(weights, self.layers)
+        self.key = _key(weights, self.layers, self.context)
         torch = _torch()
         self._weights = {name: torch.from_numpy(array.copy()) for name, array in weights.items()}
 
     def describe(self, pixels: Pixels, boxes: IntArray) -> Described:
         """float32[m, 9 * channels]"""
+        parts = [self._cells(cut_patches(pixels, boxes))]
+        if self.context is not None:
+            parts.append(self._cells(cut_patches(*_enlarged(pixels, boxes, self.context))))
+        return np.concatenate(parts, axis=2).reshape(len(boxes), self.dim)
+
+    def _cells(self, patches: Pixels) -> Described:
+        """float32[m, 9, channels of the layers]"""
         torch = _torch()
-        patches = cut_patches(pixels, boxes)
         before = torch.get_num_threads()
         torch.set_num_threads(n_threads())
         try:
             with torch.inference_mode():
-                parts = [self._forward(patches[k : k + _BATCH]) for k in range(0, len(patches), _BATCH)]
+                batches = [patches[k : k + _BATCH] for k in range(0, max(1, len(patches)), _BATCH)]
+                return np.concatenate([self._forward(batch) for batch in batches])
         finally:
             torch.set_num_threads(before)
-        return np.concatenate(parts) if parts else np.zeros((0, self.dim), dtype=np.float32)
 
     def _forward(self, patches: Pixels) -> Described:
         torch = _torch()
@@ -103,7 +115,7 @@ class AlexNet:
             x = pool(x, 3, 2) if layer.pooled else x
             if name in self.layers:
                 kept.append(x.permute(0, 2, 3, 1))
-        return np.asarray(torch.cat(kept, dim=3).reshape(len(patches), self.dim).numpy())
+        return np.asarray(torch.cat(kept, dim=3).flatten(1, 2).numpy())
 
 
 def cut_patches(pixels: Pixels, boxes: IntArray, size: int = PATCH) -> Pixels:
@@ -113,6 +125,17 @@ def cut_patches(pixels: Pixels, boxes: IntArray, size: int = PATCH) -> Pixels:
     for patch, (top, left, bottom, right) in zip(patches, boxes.tolist(), strict=True):
         cv2.resize(pixels[top : bottom + 1, left : right + 1], (size, size), patch, interpolation=cv2.INTER_LINEAR)
     return patches
+
+
+def _enlarged(pixels: Pixels, boxes: IntArray, factor: float) -> tuple[Pixels, IntArray]:
+    """The picture with a frame of the mean colour, and the boxes in it, `factor` times as high and wide."""
+    cv2 = opencv()
+    grow = np.rint((boxes[:, 2:] - boxes[:, :2] + 1) * (factor - 1.0) / 2.0).astype(np.int64)
+    y, x = (int(side) for side in grow.max(axis=0, initial=0))
+    colour = [float(round(255.0 * mean)) for mean in _MEAN]
+    framed = cv2.copyMakeBorder(pixels, y, y, x, x, cv2.BORDER_CONSTANT, value=colour)
+    shifted = boxes + np.array([y, x, y, x])
+    return framed, np.concatenate([shifted[:, :2] - grow, shifted[:, 2:] + grow], axis=1)
 
 
 # --- weights
@@ -171,8 +194,16 @@ def _checked_layers(layers: Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def _key(weights: Mapping[str, npt.NDArray[np.float32]], layers: tuple[str, ...]) -> str:
-    settings = {"descriptor": "alexnet-1", "patch": PATCH, "layers": layers}
+def _checked_context(context: float | None) -> float | None:
+    if context is not None and not 1.0 < context <= 4.0:  # also refuses NaN
+        raise ValueError(f"context={context!r}; it must be None or a factor above 1 and up to 4, such as 2.")
+    return None if context is None else float(context)
+
+
+def _key(weights: Mapping[str, npt.NDArray[np.float32]], layers: tuple[str, ...], context: float | None) -> str:
+    settings: dict[str, Any] = {"descriptor": "alexnet-1", "patch": PATCH, "layers": layers}
+    if context is not None:
+        settings["context"] = context
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for name in sorted(weights):
         digest.update(name.encode() + weights[name].tobytes())
