@@ -36,6 +36,7 @@ lint: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[bench]"
 	$(BIN)/python -m benchmarks.oracles
+	$(BIN)/python -m benchmarks.torch_losses
 	$(BIN)/python -m benchmarks.ner
 
 docs: $(VENV)/ready

@@ -6,6 +6,7 @@ call `casimir` are run, in a folder with small files train.conll, dev.conll and 
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import runpy
 import shlex
@@ -25,6 +26,8 @@ from casimir.testing import StructureContract
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NEED_TORCH = {"torch.md", "bilstm_chain.py"}
+QUICK = {"bilstm_chain.py": ["--epochs", "1", "--sentences", "64"]}  # arguments of examples that take long
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="needs the source tree")
 
@@ -60,6 +63,12 @@ def contract_tests(namespace: dict[str, Any]) -> list[Any]:
     return [getattr(k(), name) for k in kinds if k is not StructureContract for name in dir(k) if name[:5] == "test_"]
 
 
+def with_torch(paths: list[Path]) -> list[Any]:
+    """The paths, those that need PyTorch marked to be skipped without it."""
+    missing = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+    return [pytest.param(p, marks=missing if p.name in NEED_TORCH else ()) for p in paths]
+
+
 @pytest.fixture
 def corpus_folder(tmp_path: Path) -> Path:
     for part, name, count in (("train", "train", 60), ("heldout", "dev", 30), ("heldout", "new", 20)):
@@ -69,7 +78,7 @@ def corpus_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", with_torch([p for p in PAGES if blocks(p, "python")]), ids=lambda p: p.name)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace = run_python(page)
@@ -92,8 +101,8 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
+@pytest.mark.parametrize("script", with_torch(EXAMPLES), ids=lambda p: p.name)
 def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(script)])
+    monkeypatch.setattr(sys, "argv", [str(script), *QUICK.get(script.name, [])])
     runpy.run_path(str(script), run_name="__main__")

@@ -47,6 +47,23 @@ nb::object exp_oracle(Nodes nodes, Offsets offsets, AnyEdges edges, double mu, i
                        });
 }
 
+nb::object soft_loss(Nodes nodes, Offsets offsets, AnyEdges edges, Offsets y, double mu, int threads) {
+  const auto batch = make_batch(nodes, offsets, edges);
+  const std::size_t n = offsets.size() - 1, total = nodes.shape(0), labels = nodes.shape(1);
+  if (y.size() != total) throw std::invalid_argument("y needs one label per node.");
+  for (std::size_t t = 0; t < total; ++t)
+    if (y.data()[t] < 0 || y.data()[t] >= batch.labels) throw std::invalid_argument("y has a label that is not there.");
+  if (!(mu > 0)) throw std::invalid_argument("mu must be positive.");
+  const std::size_t matrices = batch.shared_edges ? n : total - n;
+  std::vector<double> losses(n), node_out(total * labels), edge_out(matrices * labels * labels);
+  {
+    nb::gil_scoped_release release;
+    casimir::chain_soft_loss(batch, y.data(), mu, threads, losses.data(), node_out.data(), edge_out.data());
+  }
+  return nb::make_tuple(make_array(std::move(losses), {n}), make_array(std::move(node_out), {total, labels}),
+                        make_array(std::move(edge_out), {matrices, labels, labels}));
+}
+
 nb::object max_marginals(Nodes nodes, Offsets offsets, AnyEdges edges, int threads) {
   const auto batch = make_batch(nodes, offsets, edges);
   return table_array(nodes.shape(0), nodes.shape(1),
@@ -64,6 +81,11 @@ void bind_chain(nb::module_& m) {
   m.def("chain_expect", &exp_oracle, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("mu"), nb::arg("threads"),
         "(value f64[n], node marginals f64[N, L], edge marginals f64[N - n, L, L]).");
+  m.def(
+      "chain_soft_loss", &soft_loss, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+      nb::arg("edges").noconvert(), nb::arg("y").noconvert(), nb::arg("mu"), nb::arg("threads"),
+      "(mu logsumexp(score / mu) - score(y) f64[n], its gradient by nodes f64[N, L] and by edges f64[N - n, L, L], or, "
+      "where they are shared, by the matrix f64[n, L, L] of each example).");
   m.def("chain_max_marginals", &max_marginals, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("threads"), "f64[N, L]: best score with node v labelled j.");
 }

@@ -123,6 +123,42 @@ void chain_expect(const ChainBatch& batch, double mu, int threads, double* value
   });
 }
 
+void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, int threads, double* losses,
+                     double* nodes, double* edges) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
+    std::vector<double> work, padded_nodes, padded_edges;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      const std::int64_t p = chain.length(), first = batch.offsets[i];
+      const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;
+      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      padded_nodes.resize(static_cast<std::size_t>(p * stride));
+      padded_edges.assign(static_cast<std::size_t>(matrices * block), 0.0);
+      double loss = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
+                                       padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
+      double* out = edges + first_matrix * labels * labels;
+      for (std::int64_t row = 0; row < matrices * labels; ++row)
+        std::copy_n(padded_edges.data() + row * stride, labels, out + row * labels);
+      const double* pairs = batch.edges + (batch.shared_edges ? 0 : first_matrix) * labels * labels;
+      for (std::int64_t t = 0; t < p; ++t) {
+        double* row = nodes + (first + t) * labels;
+        std::copy_n(padded_nodes.data() + t * stride, labels, row);
+        const std::int64_t label = y[first + t];
+        row[label] -= 1.0;
+        loss -= batch.nodes[(first + t) * labels + label];
+        if (t == 0) continue;
+        const std::int64_t cell = y[first + t - 1] * labels + label;
+        const std::int64_t matrix = batch.shared_edges ? 0 : (t - 1) * labels * labels;
+        loss -= pairs[matrix + cell];
+        out[matrix + cell] -= 1.0;
+      }
+      losses[i] = loss;
+    }
+  });
+}
+
 void chain_max_marginals(const ChainBatch& batch, int threads, double* out) {
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
     PaddedChain chain(batch);

@@ -128,6 +128,38 @@ void check_expect(const Instance& chain, const std::vector<std::vector<Output>>&
   for (std::size_t j = 0; j < edges.size(); ++j) check_close(edges[j], expected_edges[j], 1e-12);
 }
 
+/// The loss of some output and its gradient, from the oracle that gives both parts.
+void check_soft_loss(const Instance& chain, const std::vector<std::vector<Output>>& all, double mu) {
+  const auto block = static_cast<std::size_t>(chain.labels * chain.labels);
+  const std::size_t n = all.size(), n_edges = static_cast<std::size_t>(chain.offsets.back()) - n;
+  std::vector<double> nodes(chain.nodes.size()), edges(n_edges * block), values(n);
+  casimir::chain_expect(chain.batch(), mu, 2, values.data(), nodes.data(), edges.data());
+  Instance separate = chain;
+  separate.shared = false;
+  std::vector<std::int64_t> y;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Output& output = all[i][all[i].size() / 2];
+    values[i] -= output.score;
+    for (std::int64_t t = 0; t < chain.length(i); ++t) {
+      y.push_back(output.labels[static_cast<std::size_t>(t)]);
+      nodes[chain.node(i, t, y.back())] -= 1.0;
+      if (t > 0) edges[separate.edge(i, t - 1, y[y.size() - 2], y.back())] -= 1.0;
+    }
+  }
+  const std::size_t matrices = chain.shared ? n : n_edges;
+  std::vector<double> losses(n), node_out(nodes.size()), edge_out(matrices * block), edge_expected(matrices * block);
+  casimir::chain_soft_loss(chain.batch(), y.data(), mu, 2, losses.data(), node_out.data(), edge_out.data());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::int64_t t = 0; t + 1 < chain.length(i); ++t)
+      for (std::size_t cell = 0; cell < block; ++cell) {
+        const auto edge = static_cast<std::size_t>(chain.offsets[i]) - i + static_cast<std::size_t>(t);
+        edge_expected[(chain.shared ? i : edge) * block + cell] += edges[edge * block + cell];
+      }
+  for (std::size_t i = 0; i < n; ++i) check_close(losses[i], values[i], 1e-12);
+  for (std::size_t j = 0; j < nodes.size(); ++j) check_close(node_out[j], nodes[j], 1e-12);
+  for (std::size_t j = 0; j < edge_out.size(); ++j) check_close(edge_out[j], edge_expected[j], 1e-12);
+}
+
 }  // namespace
 
 void test_chain() {
@@ -146,5 +178,7 @@ void test_chain() {
         check_max_marginals(chain, all);
         check_expect(chain, all, 1.0);
         check_expect(chain, all, 0.05);
+        check_soft_loss(chain, all, 1.0);
+        check_soft_loss(chain, all, 0.005);
       }
 }

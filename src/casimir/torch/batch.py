@@ -27,12 +27,14 @@ class Rows:
     bounds   int64[B + 1]: example i owns the rows bounds[i]:bounds[i + 1]
     kept     int64[N]: the rows that are kept, or None for all of them
     offsets  int64[B + 1] into the kept ones
+    counts   int64[B]: kept rows of each example
     padded   T, or None where the batch is ragged
     """
 
     bounds: IntArray
     kept: IntArray | None
     offsets: IntArray
+    counts: IntArray
     padded: int | None
 
     @classmethod
@@ -40,22 +42,17 @@ class Rows:
         """sizes int64[B]: rows of each example; keep bool[sum sizes]."""
         bounds = offsets_of(sizes)
         if keep is None or keep.all():
-            return cls(bounds, None, bounds, padded)
-        counted = np.concatenate([[0], np.cumsum(keep)])
-        return cls(bounds, np.flatnonzero(keep), counted[bounds], padded)
+            return cls(bounds, None, bounds, sizes, padded)
+        offsets = np.concatenate([[0], np.cumsum(keep)])[bounds]
+        return cls(bounds, np.flatnonzero(keep), offsets, np.diff(offsets), padded)
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
 
     @property
-    def counts(self) -> IntArray:
-        """int64[B]: kept rows of each example."""
-        return np.diff(self.offsets)
-
-    @property
     def left(self) -> IntArray:
         """int64[n + 1]: offsets of the examples that have rows left."""
-        there = np.diff(self.offsets) > 0
+        there = self.counts > 0
         return self.offsets if there.all() else self.offsets[np.concatenate([[True], there])]
 
     @property

@@ -10,14 +10,18 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from casimir._native import core
+from casimir._threads import n_threads
 from casimir.costs import Cost
-from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
-from casimir.smoothing import Smoothing
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.smoothing import Entropy, Smoothing
 from casimir.structures.base import Structure, indicator
 from casimir.structures.chain import Chain
 from casimir.torch.batch import as_float64, flat_array, scattered
 from casimir.torch.edges import Edges, read_edges
 from casimir.torch.layouts import Labels, Layout
+
+_WORTH_A_THREAD = 400_000  # products of messages and transitions: about half a millisecond
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +67,13 @@ class Problem:
         """Losses f_mu(s + cost) - s(y) and their gradient by the scores, marginals - parts(y)."""
         if not len(self.chosen):
             return Solved(np.zeros(0), np.zeros(self.scores.nodes.shape), None)
-        s, y = self.scores, self.layout.outputs()
-        augmented = s if cost is None else s + cost.parts(self.structure, s, y)
-        answer = smoothing(self.structure, augmented, mu)
-        if isinstance(self.structure, Chain) and isinstance(self.layout, Labels):
-            return _minus_path(answer.value, answer.marginals, s, self.layout.flat_targets)
-        truth = indicator(self.structure, s, y)
+        s = self.scores
+        if cost is not None:  # y costs nothing, so that its score stays as it is
+            s = s + cost.parts(self.structure, s, self.layout.outputs())
+        if isinstance(smoothing, Entropy) and isinstance(self.structure, Chain) and isinstance(self.layout, Labels):
+            return _soft_chain_loss(s, self.layout.flat_targets, mu)
+        answer = smoothing(self.structure, s, mu)
+        truth = indicator(self.structure, s, self.layout.outputs())
         edges = answer.marginals.edges
         if edges is not None and truth.edges is not None:
             edges = edges - truth.edges
@@ -84,15 +89,15 @@ class Problem:
         if wanted[0] and like[0] is not None:
             found[0] = scattered(nodes, self.layout.index(), like[0], tail)
         if wanted[1] and like[1] is not None and self.edges is not None and solved.edges is not None:
-            found[1] = self._edge_gradient(solved.edges, weights, self.edges)
+            found[1] = self._edge_gradient(solved.edges, solved.summed, weights, self.edges)
         for place, rows in ((2, offsets[:-1]), (3, offsets[1:] - 1)):
             end = like[place]
             if wanted[place] and end is not None:
                 found[place] = torch.from_numpy(nodes[rows].sum(axis=0)).to(end)
         return tuple(found)
 
-    def _edge_gradient(self, difference: FloatArray, weights: FloatArray, edges: Edges) -> Tensor:
-        per_edge = np.repeat(weights, np.diff(edges.offsets))
+    def _edge_gradient(self, difference: FloatArray, summed: bool, weights: FloatArray, edges: Edges) -> Tensor:
+        per_edge = weights if summed else np.repeat(weights, np.diff(edges.offsets))
         if edges.shared:
             total = per_edge @ difference.reshape(len(per_edge), -1)
             return torch.from_numpy(total.reshape(difference.shape[1:])).to(edges.tensor)
@@ -100,26 +105,26 @@ class Problem:
 
 
 class Solved(NamedTuple):
-    """Losses float64[n], and marginals minus the parts of the truth: nodes float64[N, ...], edges float64[M, L, L]."""
+    """Losses float64[n], and marginals minus the parts of the truth.
+
+    nodes   float64[N, ...]
+    edges   float64[M, L, L], one per edge, or float64[n, L, L], the sum over the edges of each example
+    summed  whether it is the latter
+    """
 
     losses: FloatArray
     nodes: FloatArray
     edges: FloatArray | None
+    summed: bool = False
 
 
-def _minus_path(value: FloatArray, marginals: Scores, s: Scores, y: IntArray) -> Solved:
-    """The general case for chains, without a dense table of the truth. Changes the marginals."""
-    rows, offsets = np.arange(len(y)), chain_edge_offsets(s.offsets)
-    right = np.delete(rows, s.offsets[:-1])
-    left = y[right - 1], y[right]
-    truth = segment_sums(s.nodes[rows, y], s.offsets)
-    marginals.nodes[rows, y] -= 1.0
-    if s.edges is not None:
-        pairs = s.edges[left] if s.edges.ndim == 2 else s.edges[rows[: len(right)], *left]
-        truth += segment_sums(pairs, offsets)
-    if marginals.edges is not None:
-        marginals.edges[rows[: len(right)], *left] -= 1.0
-    return Solved(value - truth, marginals.nodes, marginals.edges)
+def _soft_chain_loss(s: Scores, y: IntArray, mu: float) -> Solved:
+    """The CRF loss of chains in one call of the core, which adds up the edges of a shared matrix itself."""
+    labels = s.nodes.shape[1]
+    edges = np.zeros((labels, labels)) if s.edges is None else s.edges
+    threads = min(n_threads(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
+    losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
+    return Solved(losses, nodes, pairs, edges.ndim == 2)
 
 
 def _end_scores(layout: Layout, tensor: Any, name: str) -> FloatArray:
