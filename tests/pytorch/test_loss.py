@@ -217,8 +217,9 @@ def test_trees_of_the_batch_can_be_given_with_it(smoothing: Any) -> None:
     np.testing.assert_allclose(loss(unary, y, pairwise=pairwise), wanted, atol=1e-10)
     some = [4, 2]
     batch = cs.Tree([PARENTS[i] for i in some], LABELS)
-    found = loss([unary[i] for i in some], [y[i] for i in some], pairwise=pairwise, structure=batch)
-    np.testing.assert_allclose(found, wanted[some], atol=1e-10)
+    for either in (loss, StructuredLoss(None, cs.Hamming(), smoothing, reduction="none")):
+        found = either([unary[i] for i in some], [y[i] for i in some], pairwise=pairwise, structure=batch)
+        np.testing.assert_allclose(found, wanted[some], atol=1e-10)
 
 
 @pytest.mark.parametrize("null", [False, True])
@@ -328,10 +329,22 @@ def test_reductions_and_examples_without_targets() -> None:
     assert StructuredLoss(CHAIN, reduction="token_mean")(x, y).item() == pytest.approx(losses.sum().item() / 16)
     kept = StructuredLoss(CHAIN)(x[[0, 1, 3]], y[[0, 1, 3]])
     assert StructuredLoss(CHAIN)(x, y).item() == pytest.approx(kept.item())
-    nothing = StructuredLoss(CHAIN)(x, torch.full_like(y, -100), pairwise=noise(LABELS, LABELS))
-    nothing.backward()
-    assert nothing == 0.0
-    assert (x.grad == 0.0).all()
+    for pairwise in (noise(LABELS, LABELS, grad=True), noise(4, T - 1, LABELS, LABELS, grad=True)):
+        start = noise(LABELS, grad=True)
+        nothing = StructuredLoss(CHAIN)(x, torch.full_like(y, -100), pairwise=pairwise, start=start)
+        nothing.backward()
+        assert nothing == 0.0
+        assert all((tensor.grad == 0.0).all() for tensor in (x, pairwise, start))
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)
+@pytest.mark.parametrize("structure", [CHAIN, cs.Tree([[-1]] * 2, LABELS)], ids=["chain", "tree"])
+def test_examples_of_one_position_have_no_edges(smoothing: Any, structure: Any) -> None:
+    x, pairwise = noise(2, 1, LABELS, grad=True), noise(LABELS, LABELS, grad=True)
+    y = torch.tensor([[0], [2]])
+    StructuredLoss(structure, None, smoothing)(x, y, pairwise=pairwise).backward()
+    assert (pairwise.grad == 0.0).all()
+    torch.testing.assert_close(x.grad.sum(-1), torch.zeros(2, 1, dtype=torch.float64), atol=1e-12, rtol=0.0)
 
 
 def test_own_edges_of_examples_without_targets_are_left_out_too() -> None:
@@ -406,6 +419,19 @@ def test_a_second_derivative_is_refused_with_a_reason() -> None:
         torch.autograd.grad(first.sum(), x)
 
 
+@pytest.mark.filterwarnings("ignore")  # torch.compile has warnings of its own
+def test_a_compiled_step_goes_around_the_loss() -> None:
+    network, loss, mask = nn.Linear(2, LABELS).double(), StructuredLoss(CHAIN), holes()
+    x, y, pairwise = noise(5, T, 2), integers(LABELS, 5, T), noise(LABELS, LABELS, grad=True)
+
+    def step(inputs: Tensor) -> Tensor:
+        return 2.0 * loss(torch.tanh(network(inputs)), y, mask, pairwise=pairwise)
+
+    wanted = torch.autograd.grad(step(x), pairwise)[0]
+    compiled = torch.compile(step, backend="eager")
+    torch.testing.assert_close(torch.autograd.grad(compiled(x), pairwise)[0], wanted)
+
+
 def test_the_loss_is_a_module_that_can_be_shown_and_copied() -> None:
     loss = nn.Sequential(StructuredLoss(CHAIN, cs.Hamming(), cs.L2(k=5), mu=0.1))
     assert "Chain(n_labels=3), cost=Hamming(weights=None), smoothing=L2(k=5" in repr(loss)
@@ -452,6 +478,8 @@ def test_the_loss_is_a_module_that_can_be_shown_and_copied() -> None:
             r"scores\[0\] is a ndarray; it must be",
         ),
         (lambda f, x, y: f([], []), ValueError, "empty list"),
+        (lambda f, x, y: f(x, [y[0], y[1, :3]]), ValueError, "target is ragged; the scores are one tensor"),
+        (lambda f, x, y: StructuredLoss()(x, y), ValueError, "made without a structure; give the one of the batch"),
         (lambda f, x, y: f(list(x), list(y), lengths=[6, 6]), ValueError, "lengths of their own"),
         (lambda f, x, y: f(3.0, y), TypeError, "scores is a float; it must be a list"),
         (lambda f, x, y: f.topk(x, 0), ValueError, "k=0"),

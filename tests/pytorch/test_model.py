@@ -94,7 +94,7 @@ def test_marginals_without_edges_count_as_zero_there(kind: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("kind", ["candidates", "candidates by rows", "matching"])
+@pytest.mark.parametrize("kind", ["candidates", "candidates by rows"])
 def test_jacobian_has_the_gradient_of_every_score_as_rows(kind: str, dtype: torch.dtype) -> None:
     model = model_of(kind, dtype)
     w = model.start()
@@ -116,10 +116,11 @@ def test_jacobian_in_small_chunks_is_the_same(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.undo()
 
 
-def test_jacobian_of_scores_with_labels_is_refused() -> None:
-    model = model_of("chain")
-    with pytest.raises(TypeError, match="Chain has a score per label or edge"):
-        model.jacobian(model.start())
+def test_only_candidates_have_a_jacobian() -> None:
+    for kind in KINDS:
+        assert hasattr(model_of(kind), "jacobian") == ("candidates" in kind)
+    with pytest.raises(AttributeError, match="TorchModel for Chain has no jacobian"):
+        model_of("chain").jacobian(np.zeros(3))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,6 +191,50 @@ def test_sgd_lowers_the_objective_of_a_module() -> None:
     before = objective.value(model.start())
     result = cs.minimize(objective, cs.SGD(cs.Constant(0.05), averaging="none"), epochs=10, w0=model.start())
     assert result.objective < 0.7 * before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prox_linear_lowers_the_objective_of_a_module(kind: str) -> None:
+    model = model_of(kind, torch.float32)
+    sizes = [1] * len(LENGTHS) if "candidates" in kind else LENGTHS
+    y = [np.arange(p) if kind == "matching" else np.zeros(p, dtype=np.int64) for p in sizes]
+    objective = cs.Objective(model, model.structure, cs.Hamming(), y, lam=1e-2)
+    before = objective.value(model.start())
+    solver = cs.ProxLinear(cs.Casimir(), eta=0.1, inner_epochs=1)
+    result = cs.minimize(objective, solver, epochs=1, w0=model.start())
+    assert result.objective < before
+
+
+def test_inputs_come_as_tensors_tuples_and_read_only_arrays() -> None:
+    module = RowNet().double()
+    stacked = torch.randn(6, 3, 4, dtype=torch.float64)
+    models = [
+        TorchModel(module, stacked, cs.Candidates()),
+        TorchModel(module, list(stacked), cs.Candidates(), collate=torch.stack),
+        TorchModel(
+            ListOf(module), stacked.numpy(), cs.Candidates(), collate=lambda xs: [torch.as_tensor(x) for x in xs]
+        ),
+        TorchModel(module, stacked.numpy(), cs.Candidates(), rowwise=True),
+    ]
+    frozen = stacked.numpy().copy()
+    frozen.flags.writeable = False
+    models.append(TorchModel(module, list(frozen), cs.Candidates(), rowwise=True))
+
+    class Weighted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = module
+
+        def forward(self, rows: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+            return self.inner(rows) * factor
+
+    models.append(
+        TorchModel(Weighted(), stacked, cs.Candidates(), collate=lambda xs: (torch.stack(xs), torch.ones(len(xs), 1)))
+    )
+    for model in models:
+        np.testing.assert_allclose(
+            model.scores(model.start(), [4, 1]).nodes, module(stacked[[4, 1]]).detach().flatten()
+        )
 
 
 def test_vector_and_module_agree_both_ways() -> None:
@@ -338,7 +383,7 @@ def test_bad_arguments_are_named() -> None:
         TorchModel(module, vectors(), cs.Chain(3), lengths=[1, 2])
     with pytest.raises(ValueError, match="leave collate and lengths out"):
         TorchModel(RowNet(), vectors(), cs.Candidates(), rowwise=True, lengths=LENGTHS)
-    with pytest.raises(ValueError, match=r"needs a contiguous float64\[52\]"):
+    with pytest.raises(ValueError, match=r"got float64\[3\]; they need a float64\[52\]"):
         TorchModel(module, vectors(), cs.Chain(3)).scores(np.zeros(3))
     with pytest.raises(ValueError, match=r"need a float64\[52\]"):
         load_vector(module, np.zeros(3))

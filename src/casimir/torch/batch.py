@@ -145,7 +145,10 @@ def _read_lengths(lengths: Any, size: int, width: int) -> IntArray:
 def read_integers(given: Any, shape: tuple[int, ...] | list[int], name: str) -> IntArray:
     """Flat int64 from a tensor of the given shape, or from a list with shape[i] entries per example."""
     if isinstance(shape, tuple):
-        array = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given)
+        try:
+            array = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given)
+        except ValueError:
+            raise ValueError(f"{name} is ragged; the scores are one tensor, so it must be {list(shape)} too.") from None
         if array.shape != shape:
             raise ValueError(f"{name} has shape {list(array.shape)}; the scores need {list(shape)}.")
     else:

@@ -66,7 +66,8 @@ class Problem:
     def solve(self, cost: Cost | None, smoothing: Smoothing, mu: float) -> Solved:
         """Losses f_mu(s + cost) - s(y) and their gradient by the scores, marginals - parts(y)."""
         if not len(self.chosen):
-            return Solved(np.zeros(0), np.zeros(self.scores.nodes.shape), None)
+            labels = self.scores.nodes.shape[1:]
+            return Solved(np.zeros(0), np.zeros(self.scores.nodes.shape), np.zeros((0, *labels, *labels)))
         s = self.scores
         if cost is not None:  # y costs nothing, so that its score stays as it is
             s = s + cost.parts(self.structure, s, self.layout.outputs())
@@ -99,8 +100,8 @@ class Problem:
     def _edge_gradient(self, difference: FloatArray, summed: bool, weights: FloatArray, edges: Edges) -> Tensor:
         per_edge = weights if summed else np.repeat(weights, np.diff(edges.offsets))
         if edges.shared:
-            total = per_edge @ difference.reshape(len(per_edge), -1)
-            return torch.from_numpy(total.reshape(difference.shape[1:])).to(edges.tensor)
+            total = np.tensordot(per_edge, difference, axes=1)
+            return torch.from_numpy(total).to(edges.tensor)
         return scattered(difference * per_edge[:, None, None], edges.index, edges.tensor, 2)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -16,9 +17,18 @@ from casimir.structures.base import Structure, split_flat
 from casimir.torch.batch import scattered
 from casimir.torch.edges import Edges
 from casimir.torch.function import LossFunction, Problem
-from casimir.torch.layouts import layout_of
+from casimir.torch.layouts import Layout, layout_of
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _REDUCTIONS = ("mean", "sum", "none", "token_mean")
+
+
+def _uncompiled(method: Method) -> Method:
+    """torch.compile goes around the method: oracles are not torch's to compile."""
+    disable: Any = torch.compiler.disable
+    kept: Method = disable(method)
+    return kept
 
 
 class TopOutputs(NamedTuple):
@@ -47,7 +57,7 @@ class Marginals(NamedTuple):
 class StructuredLoss(nn.Module):
     """loss_i = f_mu(scores_i + cost(y_i, .)) - score_i(y_i), f_mu the smoothed max over all outputs.
 
-    structure   Chain, Tree, Matching, Candidates or any other structure
+    structure   Chain, Matching, Candidates or any other structure. None where it comes with each batch, such as Tree
     cost        None, or a cost such as Hamming() that is added to the scores of wrong outputs
     smoothing   Hard() is the max, L2() and Entropy() smooth it by mu. None is Entropy() without a cost, Hard() with one
     mu          the amount of smoothing
@@ -72,12 +82,12 @@ class StructuredLoss(nn.Module):
     are ignored has loss 0 and does not count in the mean. Masked scores may be anything, NaN too, and have gradient 0.
 
     The oracles run on the CPU in float64: the kept scores are gathered once, and gradients scattered once, in the
-    precision and on the device of the scores. There is no second derivative.
+    precision and on the device of the scores. There is no second derivative, and torch.compile goes around the loss.
     """
 
     def __init__(
         self,
-        structure: Structure,
+        structure: Structure | None = None,
         cost: Cost | None = None,
         smoothing: Smoothing | None = None,
         mu: float = 1.0,
@@ -88,7 +98,7 @@ class StructuredLoss(nn.Module):
         for name, given in (("structure", structure), ("cost", cost), ("smoothing", smoothing)):
             if isinstance(given, type):
                 raise TypeError(f"{name} is the class {given.__name__}; make one, such as {given.__name__}(...).")
-        if not callable(getattr(structure, "max", None)):
+        if structure is not None and not callable(getattr(structure, "max", None)):
             raise TypeError(
                 f"structure is a {type(structure).__name__}; it must be a structure such as Chain(n_labels)."
             )
@@ -103,6 +113,7 @@ class StructuredLoss(nn.Module):
         self.structure, self.cost, self.smoothing = structure, cost, smoothing
         self.mu, self.reduction, self.ignore_index = positive_float(mu, "mu"), reduction, int(ignore_index)
 
+    @_uncompiled
     def forward(
         self,
         scores: Any,
@@ -123,10 +134,10 @@ class StructuredLoss(nn.Module):
         lengths      int[B] instead of a mask: the first rows are there
         pairwise     see above; None is zero. A transition into position t of a chain is pairwise[:, t - 1]
         start, stop  [L], added to the first and the last position of a chain
-        structure, cost   those of this batch, where they belong to its examples: Tree(parents, L), IoU(boxes)
+        structure, cost   those of this batch, where they belong to its examples: Tree(parents, L), IoU(boxes). Their
+                     rows are those that are left, counted without holes
         """
-        structure = self.structure if structure is None else structure
-        layout = layout_of(structure, scores, mask, lengths, self.ignore_index)
+        layout = self._layout(scores, mask, lengths, structure)
         weights = layout.read_targets(target)
         problem = Problem.of(layout, pairwise, start, stop)
         settings = (weights, self.cost if cost is None else cost, self.smoothing, self.mu)
@@ -137,6 +148,7 @@ class StructuredLoss(nn.Module):
         counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": layout.rows.counts @ weights}
         return losses.sum() / max(float(counted[self.reduction]), 1.0)
 
+    @_uncompiled
     @torch.no_grad()
     def decode(self, scores: Any, mask: Any = None, **parts: Any) -> Any:
         """The best outputs, int64 in the shape of the targets with ignore_index where the mask is off; no cost.
@@ -146,6 +158,7 @@ class StructuredLoss(nn.Module):
         problem = self._problem(scores, mask, **parts)
         return problem.layout.padded_outputs(problem.structure.max(problem.scores).outputs)
 
+    @_uncompiled
     @torch.no_grad()
     def topk(self, scores: Any, k: int, mask: Any = None, **parts: Any) -> TopOutputs:
         """The k best outputs and their scores; arguments as those of decode."""
@@ -162,6 +175,7 @@ class StructuredLoss(nn.Module):
         outputs[torch.arange(k) >= torch.tensor(counts)[:, None]] = self.ignore_index
         return TopOutputs(value, outputs)
 
+    @_uncompiled
     @torch.no_grad()
     def marginals(
         self,
@@ -205,9 +219,16 @@ class StructuredLoss(nn.Module):
         stop: Tensor | None = None,
         structure: Structure | None = None,
     ) -> Problem:
+        return Problem.of(self._layout(scores, mask, lengths, structure), pairwise, start, stop)
+
+    def _layout(self, scores: Any, mask: Any, lengths: Any, structure: Structure | None) -> Layout:
         structure = self.structure if structure is None else structure
-        layout = layout_of(structure, scores, mask, lengths, self.ignore_index)
-        return Problem.of(layout, pairwise, start, stop)
+        if structure is None:
+            raise ValueError(
+                "This StructuredLoss was made without a structure; give the one of the batch, such as "
+                "loss(scores, target, structure=Tree(parents, n_labels))."
+            )
+        return layout_of(structure, scores, mask, lengths, self.ignore_index)
 
 
 def _edge_marginals(problem: Problem, edges: Edges, values: FloatArray) -> Tensor | list[Tensor]:

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from casimir._validate import positive_int, sequence_of
-from casimir.models.base import Linearization, check_weights, chosen_examples
+from casimir.models.base import Linearization, chosen_examples
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.structures.base import Structure
+from casimir.structures.candidates import Candidates
 from casimir.torch.outputs import Parts, as_flat, as_scores, parts_of, takes_pairs
 from casimir.torch.parameters import ParameterVector, to_vector
 from casimir.torch.products import Graph, Tensors, forward_mode, leaves, rows_within, rowwise_gradients, write_rows
@@ -28,9 +29,9 @@ class TorchModel:
                 the examples by its first dimension; pairwise [L, L] is shared by all edges. The module itself is
                 never changed: w is passed to it, `load_vector(module, w)` keeps it. It runs as after module.eval():
                 dropout is off, batch norms use their running statistics, so that scores are a function of w alone
-    inputs      one entry per example: a list, or a tensor [n, ...]
+    inputs      one entry per example: a list, or a tensor [n, ...], of which the module then gets [B, ...]
     structure   the structure that reads the scores; the same as in Objective
-    collate     list of inputs -> what the module is called with; by default the list itself
+    collate     list of inputs -> what the module is called with, a tuple for several arguments; by default the list
     lengths     int[n], rows of each example that count when the module returns padded tensors [B, T, ...]
     rowwise     inputs are [m_i, ...] and the module scores their rows one by one: it is called with the rows of all
                 examples at once, [N, ...], and returns [N]. For candidate lists; `jacobian` is quick then
@@ -113,20 +114,24 @@ class TorchModel:
 
         return Linearization(self.scores(w, examples), forward, adjoint)
 
-    def jacobian(self, w: FloatArray, examples: Any = None) -> npt.NDArray[np.float32] | FloatArray:
-        """float32 or float64[N, n_params]: the gradient of every score, one row per entry of scores(w).nodes [N].
+    @property
+    def jacobian(self) -> Callable[..., npt.NDArray[np.float32] | FloatArray]:
+        """jacobian(w, examples=None) -> float32 or float64[N, n_params]: the gradient of every score, row by row.
 
         As precise as the module's parameters. Without `rowwise` each row costs a backward pass through its example.
+        Only models of candidates have it: ask hasattr(model, "jacobian").
         """
-        at, dtype = self._tensors(w), self._parameters.dtype
-        layout = self.scores(w, examples)
-        if layout.nodes.ndim != 1 or layout.edges is not None:
-            name = type(self.structure).__name__
-            raise TypeError(
-                f"jacobian is for scores [N] of nodes alone, such as those of Candidates; {name} has a score per label "
-                "or edge. Use linearize."
+        if not isinstance(self.structure, Candidates):
+            raise AttributeError(
+                f"A TorchModel for {type(self.structure).__name__} has no jacobian, which is for lists of Candidates. "
+                "Use linearize."
             )
-        out = np.empty((len(layout.nodes), self.n_params), np.float32 if dtype == torch.float32 else np.float64)
+        return self._all_rows
+
+    def _all_rows(self, w: FloatArray, examples: Any = None) -> npt.NDArray[np.float32] | FloatArray:
+        at, dtype = self._tensors(w), self._parameters.dtype
+        size = len(self.scores(w, examples).nodes)
+        out = np.empty((size, self.n_params), np.float32 if dtype == torch.float32 else np.float64)
         first = 0
         some = rows_within(self.n_params, dtype)
         parts = self._rowwise_jacobian if self.rowwise else self._jacobian
@@ -158,7 +163,6 @@ class TorchModel:
         return score.reshape(())
 
     def _tensors(self, w: FloatArray) -> dict[str, Tensor]:
-        check_weights(w, self.n_params, "TorchModel")
         return self._parameters.tensors(w)
 
     def _batches(self, examples: Any) -> list[IntArray]:
@@ -167,23 +171,32 @@ class TorchModel:
 
     def _run(self, at: Tensors, numbers: IntArray) -> Parts:
         """The module's scores of some examples."""
-        inputs = [self.inputs[i] for i in numbers.tolist()]
         if self.rowwise:
-            rows, sizes = self._rows(inputs)
+            rows, sizes = self._rows([self.inputs[i] for i in numbers.tolist()])
             with _evaluating(self.module):
                 flat = torch.func.functional_call(self.module, dict(at), (rows,))
             if not isinstance(flat, Tensor) or flat.numel() != len(rows):
                 given = list(flat.shape) if isinstance(flat, Tensor) else type(flat).__name__
                 raise ValueError(f"The module returned {given} for {len(rows)} rows; with rowwise=True it must be [N].")
             return Parts(list(torch.split(flat.reshape(-1), sizes)), None)
-        batch = inputs if self.collate is None else self.collate(inputs)
+        arguments = self._arguments(numbers)
         with _evaluating(self.module):
-            output = torch.func.functional_call(self.module, dict(at), (batch,))
+            output = torch.func.functional_call(self.module, dict(at), arguments)
         return parts_of(output, self.structure, None if self.lengths is None else self.lengths[numbers])
+
+    def _arguments(self, numbers: IntArray) -> tuple[Any, ...]:
+        """What the module is called with."""
+        if self.collate is None and isinstance(self.inputs, Tensor):
+            return (self.inputs[torch.from_numpy(numbers)],)
+        inputs = [self.inputs[i] for i in numbers.tolist()]
+        batch = inputs if self.collate is None else self.collate(inputs)
+        return batch if isinstance(batch, tuple) else (batch,)
 
     def _rows(self, inputs: list[Any]) -> tuple[Tensor, list[int]]:
         """The rows of all inputs, floating point ones in the precision of the module, and how many each has."""
-        tensors = [torch.as_tensor(x) for x in inputs]
+        # torch warns of arrays that it could not write to, such as mapped files.
+        own = [x if isinstance(x, Tensor) else np.require(x, requirements="W") for x in inputs]
+        tensors = [torch.as_tensor(x) for x in own]
         rows = torch.cat(tensors).to(self._parameters.device)
         return rows.to(self._parameters.dtype) if rows.is_floating_point() else rows, [len(x) for x in tensors]
 
