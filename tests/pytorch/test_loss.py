@@ -477,6 +477,8 @@ def test_the_loss_is_a_module_that_can_be_shown_and_copied() -> None:
             TypeError,
             r"scores\[0\] is a ndarray; it must be",
         ),
+        (lambda f, x, y: f([x[0], x[1, :, :2]], list(y)), ValueError, "scores has 2 labels in its last dimension"),
+        (lambda f, x, y: f([x[0], x[1, :0]], [y[0], y[1, :0]]), ValueError, "Example 1 has nothing left"),
         (lambda f, x, y: f([], []), ValueError, "empty list"),
         (lambda f, x, y: f(x, [y[0], y[1, :3]]), ValueError, "target is ragged; the scores are one tensor"),
         (lambda f, x, y: StructuredLoss()(x, y), ValueError, "made without a structure; give the one of the batch"),

@@ -14,7 +14,7 @@ from casimir.scores import FloatArray, IntArray, chain_edge_offsets, offsets_of,
 from casimir.structures.chain import Chain
 from casimir.structures.tree import Tree
 from casimir.torch.batch import as_float64, flat_array
-from casimir.torch.layouts import Layout, tensors_of
+from casimir.torch.layout import Layout, tensors_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -19,7 +19,8 @@ from casimir.structures.base import Structure, indicator
 from casimir.structures.chain import Chain
 from casimir.torch.batch import as_float64, flat_array, scattered
 from casimir.torch.edges import Edges, read_edges
-from casimir.torch.layouts import Labels, Layout
+from casimir.torch.layout import Layout
+from casimir.torch.layouts import Labels
 
 _WORTH_A_THREAD = 400_000  # products of messages and transitions: about half a millisecond
 

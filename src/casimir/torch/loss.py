@@ -17,7 +17,8 @@ from casimir.structures.base import Structure, split_flat
 from casimir.torch.batch import scattered
 from casimir.torch.edges import Edges
 from casimir.torch.function import LossFunction, Problem
-from casimir.torch.layouts import Layout, layout_of
+from casimir.torch.layout import Layout
+from casimir.torch.layouts import layout_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

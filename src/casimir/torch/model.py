@@ -16,9 +16,10 @@ from casimir.models.base import Linearization, chosen_examples
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.structures.base import Structure
 from casimir.structures.candidates import Candidates
-from casimir.torch.outputs import Parts, as_flat, as_scores, parts_of, takes_pairs
+from casimir.torch.around import Around, Modes
+from casimir.torch.outputs import Parts, parts_of, takes_pairs
 from casimir.torch.parameters import ParameterVector, to_vector
-from casimir.torch.products import Graph, Tensors, forward_mode, leaves, rows_within, rowwise_gradients, write_rows
+from casimir.torch.products import Tensors, rows_within, rowwise_gradients, write_rows
 
 
 class TorchModel:
@@ -57,8 +58,7 @@ class TorchModel:
         self.inputs = sequence_of(inputs, "inputs")
         self.batch_size = positive_int(batch_size, "batch_size")
         self.lengths = None if lengths is None else _checked_lengths(lengths, len(self.inputs))
-        self._forward_mode = True  # until an operation turns out to lack it
-        self._reverse_checked = False
+        self._modes = Modes()
         if takes_pairs(structure) and rowwise:
             raise ValueError(
                 f"rowwise=True is for scores of nodes alone, such as Candidates; {type(structure).__name__} has edges."
@@ -79,7 +79,7 @@ class TorchModel:
         return to_vector(self.module)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
-        at = self._tensors(w)
+        at = self._parameters.tensors(w)
         batches = self._batches(examples)
         if not batches:
             return self._no_scores()
@@ -92,24 +92,24 @@ class TorchModel:
         J dw is taken in forward mode; where an operation of the module lacks it (LSTMs, packed sequences), by two
         passes in reverse mode, which gives the same.
         """
-        at = self._tensors(w)
+        at = self._parameters.tensors(w)
         batches = self._batches(examples)
         if len(batches) == 1:
-            around = _Around(self, at, batches[0])
+            around = self._around(at, batches[0])
             return Linearization(around.scores, around.forward, around.adjoint)
         bounds = np.cumsum([0, *map(len, batches)])
 
         def forward(dw: FloatArray) -> Scores:
             if not batches:
                 return self._no_scores()
-            return concatenate([_Around(self, at, numbers).forward(dw) for numbers in batches])
+            return concatenate([self._around(at, numbers).forward(dw) for numbers in batches])
 
         def adjoint(m: Scores) -> FloatArray:
             if len(m) != bounds[-1]:
                 raise ValueError(f"TorchModel got marginals of {len(m)} examples for scores of {bounds[-1]}.")
             total = np.zeros(self.n_params)
             for first, numbers in zip(bounds, batches, strict=False):
-                total += _Around(self, at, numbers).adjoint(m.select(slice(first, first + len(numbers))))
+                total += self._around(at, numbers).adjoint(m.select(slice(first, first + len(numbers))))
             return total
 
         return Linearization(self.scores(w, examples), forward, adjoint)
@@ -129,7 +129,7 @@ class TorchModel:
         return self._all_rows
 
     def _all_rows(self, w: FloatArray, examples: Any = None) -> npt.NDArray[np.float32] | FloatArray:
-        at, dtype = self._tensors(w), self._parameters.dtype
+        at, dtype = self._parameters.tensors(w), self._parameters.dtype
         size = len(self.scores(w, examples).nodes)
         out = np.empty((size, self.n_params), np.float32 if dtype == torch.float32 else np.float64)
         first = 0
@@ -143,7 +143,7 @@ class TorchModel:
 
     def _jacobian(self, at: Tensors, number: int, some: int) -> Iterator[tuple[int, Sequence[Tensor | None]]]:
         """The rows of one example, some at a time: how many, and their gradients by parameter."""
-        return _Around(self, at, np.array([number])).jacobian(some)
+        return self._around(at, np.array([number])).rows(some)
 
     def _rowwise_jacobian(self, at: Tensors, number: int, some: int) -> Iterator[tuple[int, Sequence[Tensor | None]]]:
         rows = self._rows([self.inputs[number]])[0]
@@ -158,12 +158,18 @@ class TorchModel:
                 ) from error
             yield len(block), gradients
 
+    def _around(self, at: Tensors, numbers: IntArray) -> Around:
+        return Around(
+            lambda at: self._run(at, numbers),
+            lambda parts: self._scores(parts, numbers),
+            at,
+            self._parameters,
+            self._modes,
+        )
+
     def _row_score(self, at: Tensors, row: Tensor) -> Tensor:
         score: Tensor = torch.func.functional_call(self.module, dict(at), (row[None],))
         return score.reshape(())
-
-    def _tensors(self, w: FloatArray) -> dict[str, Tensor]:
-        return self._parameters.tensors(w)
 
     def _batches(self, examples: Any) -> list[IntArray]:
         numbers = chosen_examples(examples, self.n_examples)
@@ -214,62 +220,6 @@ class TorchModel:
         structure: Any = self.structure.select([])
         made: Scores = structure.scores([], []) if takes_pairs(structure) else structure.scores([])
         return made
-
-
-class _Around:
-    """A model around w for one batch, with its graph."""
-
-    def __init__(self, model: TorchModel, at: Tensors, numbers: IntArray) -> None:
-        self._model, self._numbers = model, numbers
-        inputs = leaves(at)
-        with torch.enable_grad():
-            parts = model._run(inputs, numbers)
-            self._graph = Graph(inputs, parts.flat())
-        self.scores = model._scores(parts, numbers)
-        self._shared = isinstance(parts.edges, Tensor)
-
-    def adjoint(self, m: Scores) -> FloatArray:
-        """float64[d]: J^T m."""
-        flat = as_flat(m, self.scores, self._shared)
-        pairs = zip(flat, self._graph.values, strict=True)
-        cotangents = [torch.tensor(m_part, dtype=v.dtype, device=v.device) for m_part, v in pairs]
-        return self._model._parameters.vector(self._graph.vjp(cotangents))
-
-    def forward(self, dw: FloatArray) -> Scores:
-        """J dw in the layout of the scores."""
-        tangents = self._model._tensors(dw)
-        flat = [t.detach().to("cpu", torch.float64).numpy() for t in self._jvp(tangents)]
-        return as_scores(flat, self.scores, self._shared)
-
-    def jacobian(self, rows_at_a_time: int) -> Iterator[tuple[int, list[Tensor | None]]]:
-        """The gradients of node scores [N], some rows at a time."""
-        return self._graph.rows(rows_at_a_time)
-
-    def _jvp(self, tangents: Tensors) -> tuple[Tensor, ...]:
-        model, failed = self._model, None
-        if model._forward_mode:
-            try:
-                at = {name: tensor.detach() for name, tensor in self._graph.at.items()}
-                return forward_mode(lambda at: model._run(at, self._numbers).flat(), at, tangents)
-            except (NotImplementedError, RuntimeError) as error:
-                model._forward_mode, failed = False, error
-        try:
-            product = self._graph.jvp(tangents)
-        except (NotImplementedError, RuntimeError) as error:
-            raise _no_product(error) from (failed or error)
-        if not model._reverse_checked:
-            if not self._graph.is_product(product, tangents):
-                raise _no_product(None) from failed
-            model._reverse_checked = any(bool(part.any()) for part in product)
-        return product
-
-
-def _no_product(error: Exception | None) -> NotImplementedError:
-    reason = "" if error is None else f" ({error})"
-    return NotImplementedError(
-        "TorchModel cannot multiply by the Jacobian of this module: an operation has neither a forward derivative nor "
-        f"a second backward one{reason}. Solvers that need scores and gradients alone, such as SGD, still work."
-    )
 
 
 @contextmanager
