@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
-from casimir.cli.console import clear_ends, err, say, write_result
+from casimir.cli.console import INTERRUPTED, clear_ends, err, say, write_result
 from casimir.cli.options import Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
@@ -48,11 +48,19 @@ def train(
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="List of images: train, val, ...  [default: trainval, or train without it]"),
+        typer.Option(
+            metavar="NAME", help="List of images, such as val. Default: trainval, or train where there is none."
+        ),
     ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Weights of AlexNet, .npz or torchvision's .pth. Default: HOG and colours."),
+    ] = None,
+    context: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="AlexNet also sees the box made X times as large, such as 2; takes twice the time."
+        ),
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder that keeps features, so that they are computed once.")
@@ -70,7 +78,7 @@ def train(
     top: Annotated[int, typer.Option(min=1, metavar="N", help="Candidate boxes per image at most.")] = 1000,
     held_out: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Share of the images to report on, drawn by the seed.  [default: 0.25]"),
+        typer.Option(metavar="X", help="Share of the images to report on, drawn by the seed. Default: 0.25."),
     ] = None,
     folds: Annotated[
         int | None,
@@ -84,7 +92,7 @@ def train(
     tol: Tol = 1e-2,
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest.  [default: 500, elu 20]"),
+        typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest. Default: 500; with elu 15."),
     ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -110,8 +118,8 @@ def train(
             "epochs": epochs,
             "seed": seed,
         }
-        descriptor = _descriptor(weights, told=voc is not None and not quiet)
-        with _bar("features", quiet) as progress:
+        descriptor = _descriptor(weights, context, told=voc is not None and not quiet)
+        with _bar("features", quiet) as progress, _kept(cache):
             candidates = localize.collect(images, descriptor, top=top, cache=cache, progress=progress)
 
         def fit(some: CandidateSet, callbacks: tuple[Any, ...] = ()) -> LocalizeModel:
@@ -182,13 +190,15 @@ def _split(n: int, share: float | None, folds: int | None, seed: int) -> tuple[I
     return np.sort(order[n - n_out :]), np.sort(order[: n - n_out])
 
 
-def _descriptor(weights: Path | None, told: bool) -> Descriptor:
+def _descriptor(weights: Path | None, context: float | None, told: bool) -> Descriptor:
     """AlexNet from a file; without one the hand-made descriptor, and a line on where to get the file."""
     from casimir.tasks.localize import AlexNet, HandMade
     from casimir.tasks.localize.alexnet import WEIGHTS_ADVICE
 
     if weights is not None:
-        return AlexNet(weights)
+        return AlexNet(weights, context=context)
+    if context is not None:
+        raise ValueError("--context is for AlexNet, whose weights are in a file: give --weights FILE too.")
     if told:
         say(err(), f"note: {WEIGHTS_ADVICE}", "yellow")
     return HandMade()
@@ -291,7 +301,7 @@ def predict_model(model: LocalizeModel, file: Path, options: PredictOptions) -> 
 def _collect(
     model: LocalizeModel, images: Sequence[Picture], options: EvaluateOptions | PredictOptions
 ) -> CandidateSet:
-    with _bar("features", quiet=False) as progress:
+    with _bar("features", quiet=False) as progress, _kept(options.cache):
         return model.collect(images, weights=options.weights, cache=options.cache, progress=progress)
 
 
@@ -305,6 +315,22 @@ def _bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=err(), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _kept(cache: Path | None) -> Iterator[None]:
+    """Ctrl-C while features are computed says that those in the cache are not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if cache is None:
+            raise
+        say(
+            err(),
+            f"Interrupted; the features so far are in {cache}, and the same command goes on from there.",
+            "yellow",
+        )
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _say(quiet: bool, text: str) -> None:

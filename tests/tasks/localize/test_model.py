@@ -101,7 +101,9 @@ def test_other_solvers_end_near_the_same_objective(candidates: CandidateSet, mod
 
 def test_solvers_by_name() -> None:
     assert solver_for("casimir", "linear") == cs.Casimir(inner=cs.SVRG(smoothing=cs.L2(k=10)))
-    assert isinstance(solver_for("auto", "elu"), cs.ProxLinear)
+    assert solver_for("auto", "elu") == cs.ProxLinear(inner=cs.Casimir(), inner_epochs=10)
+    assert solver_for("casimir", "elu") == cs.ProxLinear(inner=cs.Casimir(inner=cs.SVRG(smoothing=cs.L2(k=10))))
+    assert isinstance(solver_for("sgd", "elu"), cs.SGD)
     assert solver_for("auto", "linear") == "auto"
     with pytest.raises(ValueError, match="'bcfw' needs a score that is linear"):
         solver_for("bcfw", "elu")
@@ -231,12 +233,13 @@ def test_a_model_asks_for_the_weights_it_was_trained_with(pictures: list[Picture
     from casimir.tasks.localize import AlexNet
 
     file, other = _weights(tmp_path / "a.npz", 0), _weights(tmp_path / "b.npz", 1)
-    network = AlexNet(file)
+    network = AlexNet(file, context=1.5)
     some = pictures[:2]
     trained = train(collect(some, network, top=20), network, top=20, tol=0.5)
     trained.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert loaded.recipe.weights == str(file)
+    assert loaded.recipe.context == 1.5
     here = loaded.find(loaded.collect(some)).boxes
     moved = file.rename(tmp_path / "moved.npz")
     np.testing.assert_array_equal(loaded.find(loaded.collect(some, weights=moved)).boxes, here)
@@ -376,6 +379,7 @@ def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeyp
         (["--folds", "81"], "--folds 81 of 80 images"),
         (["--score", "elu", "--solver", "bcfw"], "needs a score that is linear"),
         (["--score", "cubic"], "is not one of linear, elu"),
+        (["--context", "2"], "--context is for AlexNet"),
     ],
 )
 def test_errors_come_before_features(tmp_path: Path, options: list[str], message: str) -> None:
@@ -400,3 +404,14 @@ def test_unusable_files_are_named(saved: Path, tmp_path: Path) -> None:
         assert not result.stdout
     with pytest.raises(FileNotFoundError, match="a VOC folder"):
         read_pictures(tmp_path / "x", "dog", labelled=True)
+
+
+def test_ctrl_c_says_where_features_are(voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HandMade, "describe", stop)
+    arguments = ["train", "localize", "--voc", voc, "--class", "oval", "--model", tmp_path / "m", "--quiet"]
+    kept = invoke(*arguments, "--cache", tmp_path / "cache")
+    assert (kept.exit_code, "the same command goes on" in kept.stderr) == (130, True)
+    assert "nothing was saved" in invoke(*arguments).stderr

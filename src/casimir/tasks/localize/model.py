@@ -133,7 +133,7 @@ def train(
     geometry    whether features tell where in its picture a box is, and its size and shape
     top         as given to `collect`; predicting uses the same
     lam         None is 1/n
-    epochs      None is 500 for the linear score, 20 for the other
+    epochs      None is 500 for the linear score, 15 for the other
     """
     truth = known_boxes(candidates)
     if not len(truth):

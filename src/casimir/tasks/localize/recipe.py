@@ -20,6 +20,7 @@ class Recipe:
     top         candidates per image at most
     features    how descriptors and boxes become features
     layers      of the network whose outputs are the features; none when there is no network
+    context     how much larger the box is that is described, too; None when only the box is
     weights     the file with the network's weights; None when there is none
     """
 
@@ -28,13 +29,15 @@ class Recipe:
     features: FeatureMap
     top: int = 1000
     layers: tuple[str, ...] = ()
+    context: float | None = None
     weights: str | None = None
 
     @classmethod
     def of(cls, descriptor: Descriptor, features: FeatureMap, top: int) -> Recipe:
         path, layers = getattr(descriptor, "path", None), getattr(descriptor, "layers", ())
         weights = None if path is None else str(Path(path).resolve())
-        return cls(descriptor.name, descriptor.key, features, top, tuple(layers), weights)
+        context = getattr(descriptor, "context", None)
+        return cls(descriptor.name, descriptor.key, features, top, tuple(layers), context, weights)
 
     def make_descriptor(self, weights: str | Path | None = None) -> Descriptor:
         """The descriptor again. `weights` says where its file is now; None is where it was in training."""
@@ -49,8 +52,13 @@ class Recipe:
                 "where it is: --weights FILE."
             )
         return self._checked(
-            _alexnet(file, self.layers), f"'{file}'", f"Give the file it was trained with: --weights {self.weights}."
+            self._alexnet(file), f"'{file}'", f"Give the file it was trained with: --weights {self.weights}."
         )
+
+    def _alexnet(self, file: Path) -> Descriptor:
+        from casimir.tasks.localize.alexnet import AlexNet
+
+        return AlexNet(file, self.layers, self.context)
 
     def _checked(self, descriptor: Descriptor, source: str, advice: str) -> Descriptor:
         if descriptor.key != self.key:
@@ -74,16 +82,11 @@ class Recipe:
             raise ValueError(f"its descriptor {descriptor!r} is not known to this casimir.")
         if min(cells, channels, top) < 1 or not isinstance(weights, str | None):
             raise ValueError("the model file is damaged: how its features are made does not read as it should.")
-        return cls(descriptor, key, features, top, layers, weights)
+        context = meta.get("context")  # models of the first version have none
+        return cls(descriptor, key, features, top, layers, None if context is None else float(context), weights)
 
 
 def _hand_made() -> Descriptor:
     from casimir.tasks.localize.handmade import HandMade
 
     return HandMade()
-
-
-def _alexnet(file: Path, layers: tuple[str, ...]) -> Descriptor:
-    from casimir.tasks.localize.alexnet import AlexNet
-
-    return AlexNet(file, layers)

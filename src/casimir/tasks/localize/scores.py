@@ -54,7 +54,7 @@ class EluScore:
     """
 
     name: ClassVar[str] = "elu"
-    epochs: ClassVar[int] = 20
+    epochs: ClassVar[int] = 15
     cells: int
     channels: int
     hidden: int = 16
