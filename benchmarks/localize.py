@@ -58,7 +58,7 @@ def objectives(data: Data, lam_n: float, score: str = "linear") -> tuple[Callabl
     """A maker of objectives with lam = lam_n / n on the paper's features, and n."""
     part = data.first_part()
     assert part.truth is not None
-    features = FeatureMap(data.descriptor.cells, data.descriptor.channels, geometry=False)
+    features = FeatureMap(data.descriptor.cells, data.descriptor.channels, "paper")
     rows, offsets = features.stacked(part)
     y = [np.array([j]) for j in best_candidates(part.boxes, part.truth)]
     cost = cs.IoU([boxes.astype(np.float64) for boxes in part.boxes])
@@ -102,13 +102,13 @@ def first_below(trace: cs.Trace, gap: float) -> int | str:
 
 
 def fold_rows(data: Data, seeds: Sequence[int]) -> list[tuple[str, ...]]:
-    """Means over seeds of 4-fold cross-validation: on the paper's features, and with the geometry of boxes."""
+    """Means over seeds of 4-fold cross-validation, by features: the default, without neighbours, and the paper's."""
     rows = []
     scores: dict[str, LocalizeScores] = {}
-    for name, geometry in (("with geometry (default)", True), ("conv4 alone", False)):
+    for name in ("full", "geometry", "paper"):
 
-        def fit(part: CandidateSet, geometry: bool = geometry) -> Any:
-            return train(part, data.descriptor, geometry=geometry)
+        def fit(part: CandidateSet, features: str = name) -> Any:
+            return train(part, data.descriptor, features=features)
 
         runs = [cross_validate(fit, data.candidates, 4, seed).scores for seed in seeds]
         ours = [run["casimir"] for run in runs]

@@ -39,9 +39,13 @@ def test_boxes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "confidence"), [("localize", [0.96892924, 0.92575893]), ("localize-elu", [1.9502366, 1.9476899])]
+    ("name", "second", "confidence"),
+    [
+        ("localize", [11, 32, 12, 59], [0.73857019, 0.60901559]),
+        ("localize-elu", [26, 0, 47, 26], [0.77321434, 0.67115468]),
+    ],
 )
-def test_localize(name: str, confidence: list[float]) -> None:
+def test_localize(name: str, second: list[int], confidence: list[float]) -> None:
     model = cs.load(GOLDEN / name)
     rng = np.random.default_rng(0)
     low = rng.integers(0, 40, size=(2, 6, 2))
@@ -49,5 +53,5 @@ def test_localize(name: str, confidence: list[float]) -> None:
     shapes = np.array([[80, 90], [90, 80]])
     descriptors = [rng.random((6, 621), dtype=np.float32) for _ in range(2)]
     found = model.find(CandidateSet(["a", "b"], list(offered), descriptors, shapes=shapes))
-    assert found.boxes.tolist() == [[12, 1, 42, 30], [26, 0, 47, 26]]
+    assert found.boxes.tolist() == [[12, 1, 42, 30], second]
     np.testing.assert_allclose(found.confidence, confidence, rtol=1e-5)

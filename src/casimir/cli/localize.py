@@ -31,6 +31,7 @@ casimir train localize --voc VOCdevkit/VOC2012 --class dog --weights alexnet.pth
 
 casimir train localize --voc VOCdevkit/VOC2012 --class dog --weights alexnet.pth --folds 4 --model out/ --json"""
 _SCORES = ("linear", "elu")
+_FEATURES = ("full", "geometry", "paper", "raw")
 _HELD_OUT = 0.25
 _MADE_UP = 80  # images
 
@@ -68,13 +69,14 @@ def train(
     score: Annotated[
         str, typer.Option(metavar="NAME", callback=one_of(_SCORES), help="linear, or the paper's non-linear elu.")
     ] = "linear",
-    normalise: Annotated[
+    features: Annotated[
         str,
-        typer.Option(metavar="NAME", callback=one_of(("l2", "none")), help="Length of feature vectors: l2 or none."),
-    ] = "l2",
-    geometry: Annotated[
-        bool, typer.Option("--geometry/--no-geometry", help="Whether size, shape and place of a box are features.")
-    ] = True,
+        typer.Option(
+            metavar="NAME",
+            callback=one_of(_FEATURES),
+            help="full: with places of boxes and the candidates near them; geometry: with places; paper; raw.",
+        ),
+    ] = "full",
     top: Annotated[int, typer.Option(min=1, metavar="N", help="Candidate boxes per image at most.")] = 1000,
     held_out: Annotated[
         float | None,
@@ -110,7 +112,7 @@ def train(
 
         images = _read(voc, name, split)
         split_up = _split(len(images), held_out, folds, seed)
-        options: dict[str, Any] = {"score": score, "normalise": normalise, "geometry": geometry, "top": top}
+        options: dict[str, Any] = {"score": score, "features": features, "top": top}
         options |= {
             "target": name or "object",
             "solver": localize.solver_for(solver, score),

@@ -116,8 +116,8 @@ def test_bad_training_data_is_refused(candidates: CandidateSet) -> None:
         train(replace(candidates, truth=None), HandMade())
     with pytest.raises(ValueError, match="one of linear, elu"):
         train(candidates, HandMade(), score="cubic")
-    with pytest.raises(ValueError, match="one of l2, none"):
-        train(candidates, HandMade(), normalise="max")
+    with pytest.raises(ValueError, match="one of full, geometry, paper, raw"):
+        train(candidates, HandMade(), features="max")
 
 
 def test_training_twice_gives_the_same_model(candidates: CandidateSet, model: LocalizeModel) -> None:
@@ -192,9 +192,9 @@ def test_a_saved_model_finds_the_same(candidates: CandidateSet, tmp_path: Path, 
         (lambda meta, arrays: meta.pop("recipe"), "no proper 'recipe'"),
         (lambda meta, arrays: meta["recipe"].pop("key"), "no proper 'key'"),
         (lambda meta, arrays: meta["recipe"]["features"].update(cells=0), "how its features are made"),
-        (lambda meta, arrays: meta["recipe"]["features"].update(normalise="max"), "one of l2, none"),
+        (lambda meta, arrays: meta["recipe"]["features"].update(kind="max"), "one of full, geometry, paper, raw"),
         (lambda meta, arrays: meta["recipe"].update(descriptor="resnet"), "'resnet' is not known"),
-        (lambda meta, arrays: meta["recipe"]["features"].pop("geometry"), "no proper 'geometry'"),
+        (lambda meta, arrays: meta["recipe"]["features"].pop("kind"), "no proper 'kind'"),
         (lambda meta, arrays: meta["recipe"].update(weights=3), "how its features are made"),
         (lambda meta, arrays: meta.update(score="cubic"), "cubic"),
         (lambda meta, arrays: meta.update(pictures=None), "damaged"),

@@ -7,8 +7,6 @@ import pytest
 
 import casimir as cs
 from casimir.scores import Scores, offsets_of
-from casimir.tasks.localize.candidates import CandidateSet
-from casimir.tasks.localize.features import FeatureMap, places
 from casimir.tasks.localize.scores import EluCandidateModel, EluScore, LinearScore, make_score
 
 SCORE = EluScore(cells=4, channels=3, hidden=5)
@@ -97,50 +95,3 @@ def test_scores_by_name() -> None:
         make_score("elu", 4, 3, 0)
     with pytest.raises(ValueError, match=r"needs \[N, 12\]"):
         EluCandidateModel(SCORE, np.zeros((2, 11)), np.array([0, 2]))
-
-
-# --- features
-
-
-def test_descriptors_get_the_length_one() -> None:
-    given = np.array([[3.0, 4.0], [0.0, 0.0], [30000.0, 40000.0]], dtype=np.float16)
-    boxes = np.array([[0, 0, 1, 1]] * 3)
-    rows = FeatureMap(2, 1, geometry=False).rows(given, boxes, [8, 8])
-    assert rows.dtype == np.float32
-    np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0], [0.6, 0.8]], atol=1e-3)
-    raw = FeatureMap(2, 1, normalise="none", geometry=False).rows(given, boxes, [8, 8])
-    np.testing.assert_array_equal(raw, given.astype(np.float32))
-    with pytest.raises(ValueError, match="one of l2, none"):
-        FeatureMap(2, 1, normalise="max")
-    with pytest.raises(ValueError, match=r"are \[3, 2\]; 3 boxes need \[3, 4\]"):
-        FeatureMap(2, 2).rows(given, boxes, [8, 8])
-
-
-def test_places_of_boxes() -> None:
-    whole, corner = places(np.array([[0, 0, 9, 19], [0, 10, 4, 19]]), np.array([10, 20]))
-    np.testing.assert_allclose(whole, [1, 1, 1, 1, 0, 0, 0.5, 1, 1, 1, 1, np.log(0.5) / 2])
-    np.testing.assert_allclose(corner, [0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 1, 0, 0, 1, np.log(0.5) / 2])
-
-
-def test_every_cell_gets_the_places() -> None:
-    boxes, shape = np.array([[0, 0, 4, 4], [2, 3, 9, 8]]), np.array([10, 12])
-    features = FeatureMap(4, 3)
-    rows = features.rows(np.ones((2, 12)), boxes, shape).reshape(2, 4, features.n_channels)
-    np.testing.assert_allclose(rows[:, :, :3], np.sqrt(1 / 12), rtol=1e-6)
-    for cell in range(4):
-        np.testing.assert_allclose(rows[:, cell, 3:], places(boxes, shape) / 2.0, rtol=1e-6)
-
-
-def test_features_of_all_pictures_lie_in_one_array() -> None:
-    boxes = [np.array([[0, 0, 1, 1], [0, 0, 2, 2]]), np.array([[1, 1, 3, 3]])]
-    blocks = [np.ones((2, 4), dtype=np.float16), np.full((1, 4), 3.0, dtype=np.float32)]
-    candidates = CandidateSet(["a", "b"], boxes, blocks, shapes=np.array([[4, 4], [5, 5]]))
-    features = FeatureMap(4, 1)
-    rows, offsets = features.stacked(candidates)
-    assert rows.dtype == np.float32
-    assert offsets.tolist() == [0, 2, 3]
-    np.testing.assert_array_equal(rows[2:], features.rows(blocks[1], boxes[1], [5, 5]))
-    without = CandidateSet(["a", "b"], boxes, blocks)
-    assert FeatureMap(4, 1, geometry=False).stacked(without)[0].shape == (3, 4)
-    with pytest.raises(ValueError, match="how large their pictures are"):
-        features.stacked(without)

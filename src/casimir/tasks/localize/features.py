@@ -10,58 +10,71 @@ import numpy.typing as npt
 
 from casimir.scores import IntArray, offsets_of
 from casimir.tasks.localize.candidates import CandidateSet
+from casimir.tasks.localize.geometry import N_CROWD, N_PLACES, crowd, neighbours, overlaps, places
 
 Rows = npt.NDArray[np.float32]
-NORMALISATIONS = ("l2", "none")
-N_PLACES = 12
+KINDS = ("full", "geometry", "paper", "raw")
+_SCALE = 0.3  # of the numbers about boxes: their length is then between 0.5 and 0.9, beside 1 of a descriptor
 
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """Phi(x, y): the descriptor of a box, normalised, and where the box lies in its picture.
+    """Phi(x, y): the descriptor of a box, normalised; where the box lies; what candidates near it look like.
 
     cells, channels    of the descriptor
-    normalise  "l2" gives every candidate's vector the length 1; a vector of zeros stays. It is the default because raw
-               AlexNet vectors have lengths of about 120, beside which a cost of at most 1 is nothing: the problem
-               becomes degenerate, and what is learned with the usual lam is noise. "none" leaves them as they are
-    geometry   whether every cell gets `places`, divided by sqrt(cells), as further channels
+    kind   "full": roots sign(v) sqrt|v| of the descriptor, of length 1; their mean over the candidates near the box, as
+                   further channels; and, in every cell, the numbers of `places` and `crowd`, times 0.3 / sqrt(cells)
+           "geometry": the same without the candidates near the box, half as large
+           "paper": the descriptor, of length 1. Raw AlexNet vectors have lengths of about 120, beside which a cost of
+                   at most 1 is nothing: the problem becomes degenerate, and what is learned with the usual lam is noise
+           "raw": the descriptor as it is
+
+    A descriptor of zeros stays as it is.
     """
 
     cells: int
     channels: int
-    normalise: str = "l2"
-    geometry: bool = True
+    kind: str = "full"
 
     def __post_init__(self) -> None:
-        if self.normalise not in NORMALISATIONS:
-            raise ValueError(f"normalise={self.normalise!r}; it must be one of {', '.join(NORMALISATIONS)}.")
+        if self.kind not in KINDS:
+            raise ValueError(f"features={self.kind!r}; it must be one of {', '.join(KINDS)}.")
 
     @property
     def n_channels(self) -> int:
         """Channels per cell of the features."""
-        return self.channels + (N_PLACES if self.geometry else 0)
+        own = 2 * self.channels if self.kind == "full" else self.channels
+        return own + (N_PLACES + N_CROWD if self._has_geometry else 0)
+
+    @property
+    def _has_geometry(self) -> bool:
+        return self.kind in ("full", "geometry")
 
     def rows(self, descriptors: Any, boxes: IntArray, shape: Any) -> Rows:
-        """float32[m, cells * n_channels] of one picture's candidates; shape is its height and width."""
+        """float32[m, cells * n_channels] of all candidates of one picture; shape is its height and width."""
         given = np.asarray(descriptors, dtype=np.float32)
         if given.shape != (len(boxes), self.cells * self.channels):
             raise ValueError(
                 f"The descriptors are {list(given.shape)}; {len(boxes)} boxes need "
                 f"[{len(boxes)}, {self.cells * self.channels}]. Were they made by another descriptor?"
             )
-        rows = _unit(given) if self.normalise == "l2" else given
-        if not self.geometry:
-            return rows
-        spread = (places(boxes, shape) / np.sqrt(self.cells)).astype(np.float32)
-        parts = [rows.reshape(-1, self.cells, self.channels), np.repeat(spread[:, None], self.cells, axis=1)]
-        return np.concatenate(parts, axis=2).reshape(len(rows), -1)
+        if not self._has_geometry:
+            return given if self.kind == "raw" else _unit(given)
+        own, (iou, share) = _unit(np.copysign(np.sqrt(np.abs(given)), given)), overlaps(boxes)
+        about = np.concatenate([places(boxes, shape), crowd(iou, share)], axis=1) * (_SCALE / np.sqrt(self.cells))
+        parts = [own, neighbours(own, iou)] if self.kind == "full" else [own]
+        rows = np.empty((len(boxes), self.cells, self.n_channels), dtype=np.float32)
+        for k, part in enumerate(parts):
+            rows[:, :, k * self.channels : (k + 1) * self.channels] = part.reshape(-1, self.cells, self.channels)
+        rows[:, :, len(parts) * self.channels :] = about[:, None]
+        return rows.reshape(len(boxes), -1)
 
     def of(self, candidates: CandidateSet, i: int) -> Rows:
         """The features of the candidates of picture i."""
-        if self.geometry and candidates.shapes is None:
+        if self._has_geometry and candidates.shapes is None:
             raise ValueError(
                 "The candidates do not say how large their pictures are, which the geometry of boxes needs. Give "
-                "CandidateSet the shapes, or train with geometry=False."
+                'CandidateSet the shapes, or train with features="paper".'
             )
         shape = None if candidates.shapes is None else candidates.shapes[i]
         return self.rows(candidates.features[i], candidates.boxes[i], shape)
@@ -73,20 +86,6 @@ class FeatureMap:
         for i in range(len(candidates)):
             rows[offsets[i] : offsets[i + 1]] = self.of(candidates, i)
         return rows, offsets
-
-
-def places(boxes: IntArray, shape: Any) -> npt.NDArray[np.float64]:
-    """float64[m, 12]: size, shape and position of boxes (top, left, bottom, right) in a picture of shape [2].
-
-    With height h, width w and centre (y, x) as shares of the picture's: sqrt(h w), h, w, h w, |y - 1/2|, |x - 1/2|, y,
-    whether the box touches the top, left, bottom and right border, and log(h' / w') / 2 of the sides in pixels.
-    """
-    low, high = boxes[:, :2], boxes[:, 2:] + 1
-    sides, (y, x) = (high - low) / shape, ((low + high) / 2.0 / shape).T
-    h, w = sides.T
-    touches = np.concatenate([low <= 0, high >= shape], axis=1).T
-    aspect = np.log((high - low)[:, 0] / (high - low)[:, 1]) / 2.0
-    return np.stack([np.sqrt(h * w), h, w, h * w, np.abs(y - 0.5), np.abs(x - 0.5), y, *touches, aspect], axis=1)
 
 
 def _unit(rows: Rows) -> Rows:

@@ -113,8 +113,7 @@ def train(
     *,
     score: str = "linear",
     hidden: int = 16,
-    normalise: str = "l2",
-    geometry: bool = True,
+    features: str = "full",
     top: int = 1000,
     target: str = "object",
     lam: float | None = None,
@@ -129,8 +128,7 @@ def train(
     descriptor  what described the candidates
     score       "linear", certified; "elu", the paper's <elu(Phi * w1), w2>, which is not convex
     hidden      channels of w1, for "elu"
-    normalise   "l2": every feature vector gets the length 1; "none": they stay as the descriptor gave them
-    geometry    whether features tell where in its picture a box is, and its size and shape
+    features    how descriptors and boxes become features: "full", "geometry", "paper" or "raw", see `FeatureMap`
     top         as given to `collect`; predicting uses the same
     lam         None is 1/n
     epochs      None is 500 for the linear score, 15 for the other
@@ -138,10 +136,10 @@ def train(
     truth = known_boxes(candidates)
     if not len(truth):
         raise ValueError("Training needs at least one picture.")
-    features = FeatureMap(descriptor.cells, descriptor.channels, normalise, geometry)
-    form = make_score(score, features.cells, features.n_channels, hidden)
+    phi = FeatureMap(descriptor.cells, descriptor.channels, features)
+    form = make_score(score, phi.cells, phi.n_channels, hidden)
     lam = 1.0 / len(truth) if lam is None else lam
-    rows, offsets = features.stacked(candidates)
+    rows, offsets = phi.stacked(candidates)
     y = [np.array([j]) for j in best_candidates(candidates.boxes, truth)]
     cost = IoU([boxes.astype(np.float64) for boxes in candidates.boxes])
     objective = Objective(form.model(rows, offsets), Candidates(), cost, y, lam)
@@ -154,7 +152,7 @@ def train(
         callbacks=callbacks,
         w0=form.start(seed),
     )
-    recipe, run = Recipe.of(descriptor, features, top), Run.of(result, lam, objective.is_convex)
+    recipe, run = Recipe.of(descriptor, phi, top), Run.of(result, lam, objective.is_convex)
     return LocalizeModel(target, recipe, form, result.w, list(candidates.names), run)
 
 

@@ -77,7 +77,7 @@ class Recipe:
         descriptor, key, top = str(meta["descriptor"]), str(meta["key"]), int(meta["top"])
         weights, layers, form = meta["weights"], tuple(str(layer) for layer in meta["layers"]), meta["features"]
         cells, channels = int(form["cells"]), int(form["channels"])
-        features = FeatureMap(cells, channels, str(form["normalise"]), bool(form["geometry"]))
+        features = FeatureMap(cells, channels, str(form["kind"]))
         if descriptor not in (HAND_MADE, ALEXNET):
             raise ValueError(f"its descriptor {descriptor!r} is not known to this casimir.")
         if min(cells, channels, top) < 1 or not isinstance(weights, str | None):
