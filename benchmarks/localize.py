@@ -35,7 +35,7 @@ SCHEDULES: dict[str, Callable[[float], Any]] = {
     "t^-1/2": cs.InverseRoot,
     "t^-1": cs.Inverse,
 }
-GAMMAS = {"const": (0.003, 0.01, 0.03, 0.1), "t^-1/2": (0.1, 0.3, 1.0, 3.0), "t^-1": (30.0, 100.0, 300.0, 1000.0)}
+GAMMAS = {"const": (0.003, 0.01, 0.03, 0.1), "t^-1/2": (0.1, 0.3, 1.0, 3.0), "t^-1": (10.0, 30.0, 100.0, 300.0)}
 ROUNDING = 5e-5  # the known figures have four digits
 MOST_EPOCHS = 2000
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -415,3 +416,24 @@ def test_ctrl_c_says_where_features_are(voc: Path, tmp_path: Path, monkeypatch: 
     kept = invoke(*arguments, "--cache", tmp_path / "cache")
     assert (kept.exit_code, "the same command goes on" in kept.stderr) == (130, True)
     assert "nothing was saved" in invoke(*arguments).stderr
+
+
+# --- real images
+
+
+@pytest.mark.realdata
+def test_objects_of_real_images_are_found() -> None:
+    pytest.importorskip("torch")
+    from casimir.tasks.localize import AlexNet, read_voc
+
+    data = Path(os.environ.get("CASIMIR_DATA", ""))
+    weights = data / "weights" / "alexnet_features.npz"
+    if not os.environ.get("CASIMIR_DATA") or not weights.is_file():
+        pytest.skip("CASIMIR_DATA does not point at a folder with VOCdevkit and weights")
+    network = AlexNet(weights)
+    found = collect(read_voc(data / "VOCdevkit" / "VOC2012", "aeroplane")[:16], network, top=200)
+    trained = train(found.select(range(12)), network, top=200)
+    assert trained.run.status == "converged"
+    scores = trained.evaluate(found.select(range(12, 16)))
+    assert scores["casimir"].mean_iou > 2 * scores["random candidate"].mean_iou
+    assert trained.evaluate(found.select(range(12)))["casimir"].corloc > 0.8

@@ -66,6 +66,13 @@ def test_float32_features_stay_and_give_float64_scores() -> None:
     np.testing.assert_allclose(at.scores.nodes, exact.scores(w).nodes, atol=1e-5)
 
 
+def test_weights_that_are_too_large_are_named() -> None:
+    model, _ = example_model(np.float32)
+    for call in (model.scores, model.linearize):
+        with pytest.raises(FloatingPointError, match="weights are too large"):
+            call(np.full(SCORE.n_params, 1e30))
+
+
 def test_zero_is_stationary_but_the_start_is_not() -> None:
     model, _ = example_model()
     y = [np.array([0])] * 3

@@ -133,8 +133,7 @@ class EluCandidateModel:
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "EluCandidateModel")
         chosen, offsets = self._chosen(examples)
-        values = [self.score.values(w, self._features[i]) for i in chosen]
-        return Scores(np.concatenate([np.zeros(0), *values]), offsets)
+        return _joined([self.score.values(w, self._features[i]) for i in chosen], offsets)
 
     def linearize(self, w: FloatArray, examples: Any = None) -> Linearization:
         check_weights(w, self.n_params, "EluCandidateModel")
@@ -143,7 +142,7 @@ class EluCandidateModel:
 
         def forward(dw: FloatArray) -> Scores:
             check_weights(dw, self.n_params, "EluCandidateModel")
-            return Scores(np.concatenate([np.zeros(0), *(one.along(dw) for one in passes)]), offsets)
+            return _joined([one.along(dw) for one in passes], offsets)
 
         def adjoint(marginals: Scores) -> FloatArray:
             check_marginals(marginals, (int(offsets[-1]),), offsets, "EluCandidateModel")
@@ -152,8 +151,7 @@ class EluCandidateModel:
                 total += one.adjoint(marginals.nodes[offsets[k] : offsets[k + 1]])
             return total
 
-        scores = Scores(np.concatenate([np.zeros(0), *(one.scores for one in passes)]), offsets)
-        return Linearization(scores, forward, adjoint)
+        return Linearization(_joined([one.scores for one in passes], offsets), forward, adjoint)
 
     def jacobian(self, w: FloatArray, examples: Any = None) -> npt.NDArray[Any]:
         """[N, n_params] in the precision of the features: the gradient of every candidate's score."""
@@ -170,6 +168,15 @@ class EluCandidateModel:
         return chosen, offsets_of(np.diff(self._offsets)[chosen])
 
 
+def _joined(values: list[FloatArray], offsets: IntArray) -> Scores:
+    nodes = np.concatenate([np.zeros(0), *values])
+    if not np.isfinite(nodes).all():
+        raise FloatingPointError(
+            "The elu score became infinite, as its weights are too large. Use smaller steps, or the default solver."
+        )
+    return Scores(nodes, offsets)
+
+
 class _Forward:
     """One pass over the candidates of an example, with what its derivatives need.
 
@@ -181,9 +188,10 @@ class _Forward:
         self._phi = features.reshape(len(features), score.cells, score.channels)
         first, second = score.unpack(w.astype(features.dtype))
         self._second = np.ascontiguousarray(second.T)  # [cells, hidden]
-        z = self._phi @ first
-        below = np.expm1(np.minimum(z, 0.0))
-        self._elu, self._slope = np.maximum(z, 0.0) + below, below + 1.0
+        with np.errstate(over="ignore", invalid="ignore"):  # `_joined` raises an error that says more
+            z = self._phi @ first
+            below = np.expm1(np.minimum(z, 0.0))
+            self._elu, self._slope = np.maximum(z, 0.0) + below, below + 1.0
 
     @property
     def scores(self) -> FloatArray:
@@ -216,4 +224,5 @@ class _Forward:
     def _against(self, hidden: npt.NDArray[Any], second: npt.NDArray[Any]) -> FloatArray:
         """float64[m]: <hidden_j, second> of [m, cells, hidden] and [cells, hidden]."""
         flat = hidden.reshape(len(hidden), -1)
-        return np.asarray(flat @ np.ascontiguousarray(second).reshape(-1), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(flat @ np.ascontiguousarray(second).reshape(-1), dtype=np.float64)
