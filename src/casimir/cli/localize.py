@@ -70,13 +70,13 @@ def train(
         str, typer.Option(metavar="NAME", callback=one_of(_SCORES), help="linear, or the paper's non-linear elu.")
     ] = "linear",
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             callback=one_of(_FEATURES),
-            help="full: with places of boxes and the candidates near them; geometry: with places; paper; raw.",
+            help="paper, geometry (and where boxes lie), full (and what is near) or raw. Default: full; elu geometry.",
         ),
-    ] = "full",
+    ] = None,
     top: Annotated[int, typer.Option(min=1, metavar="N", help="Candidate boxes per image at most.")] = 1000,
     held_out: Annotated[
         float | None,

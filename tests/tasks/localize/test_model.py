@@ -57,6 +57,7 @@ def model(candidates: CandidateSet) -> LocalizeModel:
 
 def test_training_is_certified_and_beats_the_baselines(model: LocalizeModel, candidates: CandidateSet) -> None:
     assert model.run.status == "converged"
+    assert model.recipe.features.kind == "full"
     assert model.run.gap <= 1e-2
     assert model.run.lam == 1 / 16
     scores = model.evaluate(candidates.select(range(16, 24)))
@@ -89,6 +90,7 @@ def test_the_elu_score_trains_by_prox_linear_steps(candidates: CandidateSet) -> 
     assert rows == sorted(rows, reverse=True)
     assert rows[-1] < 0.8 * rows[0]
     assert not trained.run.convex
+    assert trained.recipe.features.kind == "geometry"
     assert trained.run.prox_gradient is not None
     assert trained.evaluate(candidates.select(range(16, 24)))["casimir"].corloc >= 0.6
 

@@ -20,7 +20,7 @@ from casimir.structures import Candidates
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.localize.candidates import CandidateSet
 from casimir.tasks.localize.descriptors import Descriptor
-from casimir.tasks.localize.features import FeatureMap
+from casimir.tasks.localize.features import FeatureMap, default_kind
 from casimir.tasks.localize.metrics import LocalizeScores, baselines, best_candidates, localize_scores
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.localize.recipe import Recipe
@@ -113,7 +113,7 @@ def train(
     *,
     score: str = "linear",
     hidden: int = 16,
-    features: str = "full",
+    features: str | None = None,
     top: int = 1000,
     target: str = "object",
     lam: float | None = None,
@@ -128,7 +128,8 @@ def train(
     descriptor  what described the candidates
     score       "linear", certified; "elu", the paper's <elu(Phi * w1), w2>, which is not convex
     hidden      channels of w1, for "elu"
-    features    how descriptors and boxes become features: "full", "geometry", "paper" or "raw", see `FeatureMap`
+    features    how descriptors and boxes become features: "full", "geometry", "paper" or "raw", see `FeatureMap`. None
+                is "full", and "geometry" for the score "elu"
     top         as given to `collect`; predicting uses the same
     lam         None is 1/n
     epochs      None is 500 for the linear score, 15 for the other
@@ -136,7 +137,7 @@ def train(
     truth = known_boxes(candidates)
     if not len(truth):
         raise ValueError("Training needs at least one picture.")
-    phi = FeatureMap(descriptor.cells, descriptor.channels, features)
+    phi = FeatureMap(descriptor.cells, descriptor.channels, default_kind(score) if features is None else features)
     form = make_score(score, phi.cells, phi.n_channels, hidden)
     lam = 1.0 / len(truth) if lam is None else lam
     rows, offsets = phi.stacked(candidates)
