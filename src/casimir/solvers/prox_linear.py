@@ -22,6 +22,7 @@ from casimir.solvers.trace import TraceRow
 _BUDGET = 5  # inner epochs, as in Sec. 7.3
 _LONGEST = 100  # inner epochs when a tolerance decides
 _LONGER, _SHORTER = 2.0, 0.25  # factors on eta
+_LONGEST_STEP = 10.0  # times 1/lam: beyond, the penalty alone holds a step back, and |w - w'| / eta tells nothing
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class ProxLinear:
     """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
 
     inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as Casimir()
-    eta           step length; None: found on the way, at most 1/lam: doubled after a step at whose end the model, which
+    eta           step length; None: found on the way, at most 10/lam: doubled after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
     inner_epochs  epochs of the inner solver per step. None: 5 without eps0, else at most 100
     eps0          None: a fixed budget; else the inner solver ends at a certified gap of at most eps_k = eps0 / k
@@ -67,7 +68,7 @@ class ProxLinear:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         w, value = w0, objective.value(w0)
         reference = 1.0 / objective.lam if objective.lam > 0.0 else 1.0
-        longest = reference if objective.lam > 0.0 else np.inf  # beyond 1/lam it is the penalty that holds a step back
+        longest = _LONGEST_STEP * reference if objective.lam > 0.0 else np.inf
         eta, levels, k = self.eta or reference, None, 0
         while True:
             k += 1
