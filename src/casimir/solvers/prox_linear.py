@@ -30,7 +30,7 @@ class ProxLinear:
     """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
 
     inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as Casimir()
-    eta           step length; None: found on the way, at most 10/lam: doubled after a step at whose end the model, which
+    eta           step length; None: found on the way: doubled, up to 10/lam, after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
     inner_epochs  epochs of the inner solver per step. None: 5 without eps0, else at most 100
     eps0          None: a fixed budget; else the inner solver ends at a certified gap of at most eps_k = eps0 / k
