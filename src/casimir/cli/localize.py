@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ TRAIN_EXAMPLES = """Examples:
 
 casimir train localize --model out/ --pictures seen/
 
-casimir train localize --voc VOCdevkit/VOC2012 --class dog --weights alexnet.pth --cache features/ --model out/
+casimir train localize --voc VOCdevkit/VOC2012 --class dog --weights alexnet.pth --model out/
 
 casimir train localize --voc VOCdevkit/VOC2012 --class dog --weights alexnet.pth --folds 4 --model out/ --json"""
 _SCORES = ("linear", "elu")
@@ -64,8 +65,13 @@ def train(
         ),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder that keeps features, so that they are computed once.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder that keeps the features of --voc, so that they are computed once. Default: ~/.cache/casimir.",
+        ),
     ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep no features.")] = False,
     score: Annotated[
         str, typer.Option(metavar="NAME", callback=one_of(_SCORES), help="linear, or the paper's non-linear elu.")
     ] = "linear",
@@ -103,7 +109,7 @@ def train(
     """Learn to find the object of one class in images, among boxes that selective search proposes.
 
     Images with exactly one object of the class are used. Scores are those of images that were held out. Ctrl-C while
-    features are computed keeps those in --cache; during training it saves the best model so far.
+    features are computed keeps those that are done; during training it saves the best model so far.
     """
     with clear_ends():
         check_target(model)
@@ -121,8 +127,11 @@ def train(
             "seed": seed,
         }
         descriptor = _descriptor(weights, context, told=voc is not None and not quiet)
-        with _bar("features", quiet) as progress, _kept(cache):
-            candidates = localize.collect(images, descriptor, top=top, cache=cache, progress=progress)
+        folder = _cache_folder(cache, no_cache, voc is None)
+        if folder is not None and cache is None:
+            _say(quiet, f"Features are kept in {folder}; --cache names another folder, --no-cache keeps none")
+        with _bar("features", quiet) as progress, _kept(folder):
+            candidates = localize.collect(images, descriptor, top=top, cache=folder, progress=progress)
 
         def fit(some: CandidateSet, callbacks: tuple[Any, ...] = ()) -> LocalizeModel:
             return localize.train(some, descriptor, lam=lam_of(lam, len(some)), callbacks=callbacks, **options)
@@ -190,6 +199,15 @@ def _split(n: int, share: float | None, folds: int | None, seed: int) -> tuple[I
         )
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[n - n_out :]), np.sort(order[: n - n_out])
+
+
+def _cache_folder(cache: Path | None, no_cache: bool, made_up: bool) -> Path | None:
+    """Where features are kept. Those of made-up images take seconds, and are kept only where the user says so."""
+    if cache is not None and no_cache:
+        raise ValueError("--cache and --no-cache exclude each other.")
+    if cache is not None or no_cache or made_up:
+        return cache
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casimir" / "localize"
 
 
 def _descriptor(weights: Path | None, context: float | None, told: bool) -> Descriptor:

@@ -417,7 +417,22 @@ def test_ctrl_c_says_where_features_are(voc: Path, tmp_path: Path, monkeypatch: 
     arguments = ["train", "localize", "--voc", voc, "--class", "oval", "--model", tmp_path / "m", "--quiet"]
     kept = invoke(*arguments, "--cache", tmp_path / "cache")
     assert (kept.exit_code, "the same command goes on" in kept.stderr) == (130, True)
-    assert "nothing was saved" in invoke(*arguments).stderr
+    assert "nothing was saved" in invoke(*arguments, "--no-cache").stderr
+
+
+def test_features_are_kept_unless_they_should_not_be(
+    voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    arguments = ["train", "localize", "--voc", voc, "--class", "oval", "--tol", "0.1", "--model", tmp_path / "m"]
+    result = invoke(*arguments, "--no-cache")
+    assert result.exit_code == 0
+    assert not (tmp_path / "casimir").exists()
+    result = invoke(*arguments)
+    assert f"Features are kept in {tmp_path / 'casimir' / 'localize'}" in " ".join(result.stderr.split())
+    assert len(list((tmp_path / "casimir" / "localize").glob("*.safetensors"))) == 16
+    both = invoke(*arguments, "--cache", tmp_path, "--no-cache")
+    assert (both.exit_code, "exclude each other" in both.stderr) == (2, True)
 
 
 # --- real images
