@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,6 +169,13 @@ def _check(voc: Path | None, name: str | None, split: str | None, weights: Path 
         raise ValueError(f"There is no file '{weights}'. --weights is a file with the weights of AlexNet.")
     if pictures is not None and pictures.exists() and not pictures.is_dir():
         raise ValueError(f"'{pictures}' is a file; pictures are written into a folder. Give another --pictures.")
+    if pictures is not None:
+        try:
+            pictures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"There can be no folder '{pictures}' ({error.strerror}). Give another --pictures."
+            ) from None
 
 
 def _read(voc: Path | None, name: str | None, split: str | None) -> list[Picture]:
@@ -207,7 +215,10 @@ def _cache_folder(cache: Path | None, no_cache: bool, made_up: bool) -> Path | N
         raise ValueError("--cache and --no-cache exclude each other.")
     if cache is not None or no_cache or made_up:
         return cache
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "casimir" / "localize"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if base.startswith("~"):  # nobody's home
+        raise ValueError("There is no home folder to keep features in. Give --cache DIR, or --no-cache to keep none.")
+    return Path(base) / "casimir" / "localize"
 
 
 def _descriptor(weights: Path | None, context: float | None, told: bool) -> Descriptor:
@@ -265,7 +276,11 @@ def _draw(folder: Path | None, images: Sequence[Picture], found: Found, quiet: b
         return []
     from casimir.tasks.localize.overlays import write_overlays
 
-    files = write_overlays(folder, images, found)
+    try:
+        files = write_overlays(folder, images, found)
+    except OSError as error:  # such as a full disk: the figures are not lost with the pictures
+        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+        return []
     _say(quiet, f"Drew {len(files) - 1} held-out images into {folder}; overview.png shows all of them")
     return [str(file) for file in files]
 

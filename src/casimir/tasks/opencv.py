@@ -37,7 +37,7 @@ def decode_image(data: bytes, flag: int, file: str | os.PathLike[str]) -> npt.ND
     # Not cv2.imread, which cannot open every name on every system and does not say why it failed.
     cv2 = opencv()
     try:
-        pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), flag) if data and not _is_cut(data) else None
+        pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), flag) if data and not is_cut(data) else None
     except cv2.error:  # such as more pixels than OpenCV is willing to read
         pixels = None
     if pixels is None:
@@ -51,6 +51,6 @@ def decode_rgb(data: bytes, file: str | os.PathLike[str]) -> npt.NDArray[np.uint
     return np.asarray(cv2.cvtColor(decode_image(data, cv2.IMREAD_COLOR, file), cv2.COLOR_BGR2RGB), dtype=np.uint8)
 
 
-def _is_cut(data: bytes) -> bool:
+def is_cut(data: bytes) -> bool:
     """Whether a JPEG lacks its end: some versions of OpenCV fill the rest with grey and say nothing."""
     return data[:3] == b"\xff\xd8\xff" and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda")

@@ -11,7 +11,7 @@ from casimir.tasks.opencv import opencv
 
 Image = npt.NDArray[np.uint8]  # [H, W, 3]: red, green, blue
 PREDICTED, TRUTH = (255, 122, 30), (40, 170, 255)  # orange and blue, told apart by nearly everybody
-HEIGHT = 300  # of a panel, in pixels
+HEIGHT, WIDEST = 300, 1200  # of a panel, in pixels
 _MARGIN = 8
 _CAPTION = 30
 
@@ -22,11 +22,13 @@ def spread(n: int, count: int) -> list[int]:
 
 
 def enlarged(image: Image) -> Image:
-    """The image at the height of a panel."""
+    """The image at the height of a panel; lower where it would be too wide, as one of 1 x 20000 pixels."""
     cv2 = opencv()
-    factor = HEIGHT / image.shape[0]
+    height, width = image.shape[:2]
+    factor = min(HEIGHT / height, WIDEST / width)
     how = cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA
-    return np.asarray(cv2.resize(image, (max(1, round(image.shape[1] * factor)), HEIGHT), interpolation=how))
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    return np.asarray(cv2.resize(image, size, interpolation=how))
 
 
 def captioned(panel: Image, text: str) -> Image:
@@ -46,7 +48,7 @@ def beside(panels: Sequence[Image]) -> Image:
 
 
 def sheet(images: Sequence[Image], columns: int = 2) -> Image:
-    """Images of the same height in rows, as wide as the widest."""
+    """Images in rows, each with as much room as the largest needs."""
     width = max(image.shape[1] for image in images) + 2 * _MARGIN
     height = max(len(image) for image in images) + _MARGIN
     cells = [_padded(image, height, width) for image in images]

@@ -123,3 +123,12 @@ def test_byte_order_mark_and_huge_numbers(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f"image,top,left,bottom,right\na.png,0,0,1,{10**30}\n")
     with pytest.raises(ValueError, match=r"line 2: the box is .* four whole numbers"):
         read_images(tmp_path / "x.csv")
+
+
+def test_a_cut_jpeg_is_named(tmp_path: Path) -> None:
+    cv2 = pytest.importorskip("cv2")
+    data = cv2.imencode(".jpg", np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8))[1].tobytes()
+    (tmp_path / "cut.jpg").write_bytes(data[: len(data) // 2])
+    (tmp_path / "x.csv").write_text("image\ncut.jpg\n")
+    with pytest.raises(ValueError, match=r"line 2: '.*cut.jpg' is not an image that OpenCV can read, or it is damaged"):
+        read_images(tmp_path / "x.csv", labelled=False)

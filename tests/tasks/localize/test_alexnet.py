@@ -183,8 +183,9 @@ def test_a_file_that_holds_no_weights_is_named(tmp_path: Path, name: str) -> Non
 def test_pickled_code_in_weights_is_not_run(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     torch.save({"features.0.weight": Path("x")}, tmp_path / "code.pth")
-    with pytest.raises(ValueError, match=r"code\.pth' cannot be read as weights"):
+    with pytest.raises(ValueError, match=r"code\.pth' cannot be read as weights") as caught:
         AlexNet(tmp_path / "code.pth")
+    assert "weights_only" not in str(caught.value)  # torch recommends to run the code
 
 
 def test_missing_weights_say_where_to_get_them(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from casimir.persistence import load_folder, save_folder
 from casimir.tasks.localize import (
     CandidateSet,
     EluScore,
+    Found,
     HandMade,
     LocalizeModel,
     Picture,
@@ -264,6 +267,24 @@ def test_overlays_are_ranked_and_named(model: LocalizeModel, pictures: list[Pict
     assert [40, 170, 255] in drawn
 
 
+def test_overlays_never_overwrite_each_other(pictures: list[Picture], tmp_path: Path) -> None:
+    names = ["img.1", "img.2", "a b", "a_b", "overview"]
+    named = [Picture(name, one.source, one.box) for name, one in zip(names, pictures, strict=False)]
+    boxes = np.array([picture.box for picture in named])
+    files = write_overlays(tmp_path, named, Found(boxes, np.zeros(5)))
+    assert [file.stem for file in files] == ["img.1", "img.2", "a_b", "a_b-2", "overview-2", "overview"]
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.parametrize("shape", [(1, 20000), (20000, 1), (1, 1)])
+def test_overlays_of_elongated_pictures_stay_small(tmp_path: Path, shape: tuple[int, int]) -> None:
+    picture = Picture("x", np.zeros((*shape, 3), dtype=np.uint8), np.array([0, 0, shape[0] - 1, shape[1] - 1]))
+    write_overlays(tmp_path, [picture], Found(np.array([picture.box]), np.zeros(1)))
+    drawn = cv2.imread(str(tmp_path / "overview.png"))
+    assert max(drawn.shape[:2]) < 6000
+    assert (drawn[:, :, ::-1] == [255, 122, 30]).all(axis=2).any()
+
+
 # --- the command line
 
 
@@ -377,6 +398,7 @@ def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeyp
         (["--voc", "nowhere", "--class", "dog"], "no folder 'nowhere'"),
         (["--weights", "nowhere.npz"], "no file 'nowhere.npz'"),
         (["--pictures", __file__], "is a file; pictures are written into a folder"),
+        (["--pictures", f"{__file__}/seen"], "There can be no folder"),
         (["--held-out", "1"], "--held-out 1 of 80 images leaves 0"),
         (["--held-out", "0.5", "--folds", "4"], "exclude each other"),
         (["--folds", "81"], "--folds 81 of 80 images"),
@@ -391,6 +413,30 @@ def test_errors_come_before_features(tmp_path: Path, options: list[str], message
     assert message in " ".join(result.stderr.replace("│", " ").split())
     assert not result.stdout
     assert not (tmp_path / "m").exists()
+
+
+def test_figures_are_not_lost_with_pictures(
+    voc: Path, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    arguments = ["train", "localize", "--voc", voc, "--class", "oval", "--model", tmp_path / "m", "--json", "--quiet"]
+    arguments += ["--cache", saved / "cache", "--tol", 0.1, "--pictures", tmp_path / "seen"]
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    result = invoke(*arguments)
+    monkeypatch.undo()
+    assert result.exit_code == 0
+    assert re.search("seen.*png' cannot be written .No space left on device", result.stderr)
+    assert json.loads(result.stdout)["heldout"]["n"] > 0
+    assert load_model(tmp_path / "m").target == "oval"
+
+
+def test_features_need_a_home_or_a_folder(voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    result = invoke("train", "localize", "--voc", voc, "--class", "oval", "--model", tmp_path / "m")
+    assert (result.exit_code, "no home folder" in result.stderr) == (2, True)
 
 
 def test_unusable_files_are_named(saved: Path, tmp_path: Path) -> None:

@@ -96,7 +96,11 @@ def _foreign(file: Path) -> None:
     file.write_bytes(other.read_bytes())
 
 
-@pytest.mark.parametrize("harm", [_cut, _empty, _flip, _rubbish, _foreign])
+def _nameless(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b'"height"', b'"heighs"'))
+
+
+@pytest.mark.parametrize("harm", [_cut, _empty, _flip, _rubbish, _foreign, _nameless])
 def test_a_damaged_file_is_computed_again_with_a_warning(
     pictures: list[Picture], tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:

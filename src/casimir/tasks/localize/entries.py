@@ -109,10 +109,11 @@ def map_entry(file: Path, key: str, dim: int) -> Entry:
         with open(file, "rb") as stream:
             header, start = _read_header(stream)
             arrays = {name: _read_array(stream, header, name, start) for name in _TYPES}
+        facts = header["__metadata__"]
+        shape = (int(facts["height"]), int(facts["width"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise Damaged(str(error) or type(error).__name__) from None
     boxes, features = arrays["boxes"], arrays["features"]
-    facts = header.get("__metadata__", {})
     if facts.get("casimir-features") != str(FORMAT) or facts.get("key") != key:
         raise Damaged("it is not the file of this picture")
     if facts.get("crc32") != str(_checksum(arrays)):
@@ -120,7 +121,7 @@ def map_entry(file: Path, key: str, dim: int) -> Entry:
     if len(boxes) == 0 or boxes.shape[1:] != (4,) or features.shape != (len(boxes), dim):
         raise Damaged(f"its arrays have the shapes {list(boxes.shape)} and {list(features.shape)}")
     place = Mapped(file, start + header["features"]["data_offsets"][0], len(boxes), dim)
-    return Entry(boxes.astype(np.int64), place, (int(facts["height"]), int(facts["width"])))
+    return Entry(boxes.astype(np.int64), place, shape)
 
 
 def remove_leftovers(folder: Path) -> None:

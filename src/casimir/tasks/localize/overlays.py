@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from casimir._boxes import iou
-from casimir.scores import IntArray
+from casimir.scores import FloatArray, IntArray
 from casimir.tasks.localize.model import Found
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.opencv import opencv
@@ -37,9 +38,9 @@ class Overlay:
         assert self.picture.box is not None
         pixels = self.picture.read()
         panel = enlarged(pixels)
-        factor = panel.shape[0] / pixels.shape[0]
-        _outline(panel, self.picture.box, factor, TRUTH, 4)
-        _outline(panel, self.found, factor, PREDICTED, 2)
+        scale = np.array(panel.shape[:2]) / pixels.shape[:2]
+        _outline(panel, self.picture.box, scale, TRUTH, 4)
+        _outline(panel, self.found, scale, PREDICTED, 2)
         return captioned(captioned(panel, f"IoU {self.iou:.2f}, score {self.confidence:.2f}"), self.picture.name)
 
 
@@ -49,7 +50,7 @@ def write_overlays(folder: Path, pictures: Sequence[Picture], found: Found, coun
     ranked = sorted((Overlay(*pair) for pair in pairs), key=lambda one: one.iou)
     chosen = [ranked[place] for place in spread(len(ranked), count)]
     drawn = [overlay.draw() for overlay in chosen]
-    files = [folder / f"{_file_name(overlay.picture.name)}.png" for overlay in chosen]
+    files = [folder / f"{name}.png" for name in _file_names([overlay.picture.name for overlay in chosen])]
     for file, image in zip(files, drawn, strict=True):
         write_image(file, image)
     legend = "orange: what was found;  blue: the truth;  from the worst to the best"
@@ -57,13 +58,18 @@ def write_overlays(folder: Path, pictures: Sequence[Picture], found: Found, coun
     return [*files, folder / "overview.png"]
 
 
-def _outline(panel: Image, box: IntArray, factor: float, colour: tuple[int, int, int], width: int) -> None:
-    """Draw the border of a box of the original image on its enlarged panel."""
-    ends = np.concatenate([box[:2] * factor, (box[2:] + 1) * factor - 1]).round().astype(int).tolist()
+def _outline(panel: Image, box: IntArray, scale: FloatArray, colour: tuple[int, int, int], width: int) -> None:
+    """Draw the border of a box of the original image on its panel, which is scale[2] times as high and wide."""
+    ends = np.concatenate([box[:2] * scale, (box[2:] + 1) * scale - 1]).round().astype(int).tolist()
     top, left, bottom, right = ends
     opencv().rectangle(panel, (left, top), (right, bottom), colour, width, opencv().LINE_AA)
 
 
-def _file_name(name: str) -> str:
-    """A picture's name without what a file name cannot hold."""
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in Path(name).stem) or "picture"
+def _file_names(names: Sequence[str]) -> list[str]:
+    """Pictures' names without what a file name cannot hold, all different, and none that of the overview."""
+    given: list[str] = []
+    for name in names:
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name) or "picture"
+        wanted = (plain if k == 1 else f"{plain}-{k}" for k in itertools.count(1))
+        given.append(next(free for free in wanted if free.lower() not in {"overview", *map(str.lower, given)}))
+    return given

@@ -76,7 +76,7 @@ def _open_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise type(error)(
-            f"Features cannot be kept in '{folder}' ({error.strerror}). Give a folder that you may write to."
+            f"Features cannot be kept in '{folder}' ({error.strerror}). Give a folder you may write to, or keep none."
         ) from None
     remove_leftovers(folder)
     return folder

@@ -84,8 +84,13 @@ def write_image(file: str | os.PathLike[str], image: Image | Mask) -> None:
     cv2 = opencv()
     pixels = image.astype(np.uint8) * 255 if image.ndim == 2 else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
     path = Path(file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(cv2.imencode(path.suffix, pixels)[1].tobytes())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(cv2.imencode(path.suffix, pixels)[1].tobytes())
+    except OSError as error:
+        raise type(error)(
+            f"'{path}' cannot be written ({error.strerror}). Free some space or give a folder that you may write to."
+        ) from None
 
 
 def image_files(folder: Path) -> list[Path]:
