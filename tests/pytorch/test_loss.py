@@ -553,3 +553,9 @@ def test_bad_settings_are_named() -> None:
         StructuredLoss(CHAIN, mu=0)
     with pytest.raises(TypeError, match="smoothing='l2'"):
         StructuredLoss(CHAIN, smoothing="l2")
+
+
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+def test_targets_may_be_strided(smoothing: Any) -> None:
+    loss, scores, target = StructuredLoss(CHAIN, smoothing=smoothing), noise(1, 4, LABELS), integers(LABELS, 1, 8)
+    torch.testing.assert_close(loss(scores, target[:, ::2]), loss(scores, target[:, ::2].clone()))

@@ -161,7 +161,7 @@ def read_integers(given: Any, shape: tuple[int, ...] | list[int], name: str) -> 
         array = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}; it must hold whole numbers, such as torch.int64.")
-    return array.reshape(-1).astype(np.int64, copy=False)
+    return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)
 
 
 def flat_array(tensor: Tensor, tail: int) -> npt.NDArray[Any]:

@@ -165,7 +165,7 @@ class StructuredLoss(nn.Module):
         """The k best outputs and their scores; arguments as those of decode."""
         k, problem = positive_int(k, "k"), self._problem(scores, mask, **parts)
         top, layout = problem.structure.topk(problem.scores, k), problem.layout
-        # Outputs are put back rank by rank; where an example has fewer, its best one stands in and is removed.
+        # Outputs are put back rank by rank; where an example has fewer, its last one stands in and is removed.
         ranks = [layout.padded_outputs([y[min(j, len(y) - 1)] for y in top.outputs]) for j in range(k)]
         counts = [len(y) for y in top.outputs]
         value = torch.from_numpy(top.value).to(layout.nodes)
