@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,3 +191,46 @@ def test_a_jacobian_of_the_wrong_shape_is_refused() -> None:
     objective = cs.Objective(wrong, parts.structure, parts.cost, parts.y, LAM)
     with pytest.raises(ValueError, match=r"_Wrong\.jacobian gave"):
         cs.Linearized(objective, start(parts))
+
+
+@pytest.mark.parametrize(("cost", "loss"), [(cs.Hamming(), "hinge"), (None, "hinge"), (None, "crf")])
+@pytest.mark.parametrize("native", [True, False])
+def test_an_offset_that_does_not_fit_is_refused(cost: Any, loss: str, native: bool) -> None:
+    model = cs.LinearCandidateModel([np.ones((2, 3)), np.ones((3, 3))])
+    y = [np.array([1]), np.array([0])]
+
+    def value(offset: Any) -> float:
+        return cs.Objective(model, cs.Candidates(), cost, y, LAM, loss, native, offset=offset).value(np.zeros(3))
+
+    with pytest.raises(ValueError, match="differ in layout"):
+        value(cs.Candidates().scores([np.zeros(3), np.zeros(2)]))
+    with pytest.raises(ValueError, match="offset has entries that are NaN"):
+        value(Scores(np.full(5, np.nan), model.offsets))
+    with pytest.raises(TypeError, match="offset is a list"):
+        value([np.zeros(2), np.zeros(3)])
+
+
+class _Matrices(EluCandidates):
+    """The scores of 4 candidates as a matrix [2, 2]."""
+
+    def _shaped(self, s: Scores) -> Scores:
+        return Scores(s.nodes, s.offsets, shapes=np.full((len(s), 2), 2))
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        return self._shaped(super().scores(w, examples))
+
+    def linearize(self, w: FloatArray, examples: Any = None) -> Any:
+        around = super().linearize(w, examples)
+        return replace(around, scores=self.scores(w, examples), forward=lambda dw: self._shaped(around.forward(dw)))
+
+
+def test_jacobians_of_scores_that_form_matrices_are_not_stored() -> None:
+    rng = np.random.default_rng(0)
+    model = _Matrices([rng.normal(size=(4, 2, 3)) for _ in range(5)], 2)
+    objective = cs.Objective(model, cs.Matching(), cs.Hamming(), [rng.permutation(2) for _ in range(5)], LAM)
+    anchor = rng.normal(size=model.n_params)
+    convex = cs.Linearized(objective, anchor, ETA)
+    assert isinstance(convex.model, JacobianProducts)
+    assert convex.model_value(anchor) == pytest.approx(objective.value(anchor))
+    with pytest.raises(TypeError, match="form matrices"):
+        cs.Linearized(objective, anchor, jacobian="stored")

@@ -86,7 +86,7 @@ class Scores:
 
     def dot(self, other: Scores) -> FloatArray:
         """float64[n]: <self_i, other_i>, e.g. of scores with marginals. Missing edges count as zero."""
-        _check_same_layout(self, other)
+        check_same_layout(self, other)
         products = np.einsum("nl,nl->n" if self.nodes.ndim == 2 else "n,n->n", self.nodes, other.nodes)
         total = segment_sums(products, self.offsets)
         if self.whole is not None and other.whole is not None:
@@ -101,7 +101,7 @@ class Scores:
         return total + segment_sums(products, edge_offsets)
 
     def __add__(self, other: Scores) -> Scores:
-        _check_same_layout(self, other)
+        check_same_layout(self, other)
         edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
         shapes = self.shapes if self.shapes is not None else other.shapes
         edges, whole = _sum(self.edges, other.edges), _sum(self.whole, other.whole)
@@ -203,7 +203,8 @@ def _check_offsets(name: str, offsets: Any, end: int) -> None:
         raise ValueError(f"Scores.{name} must rise from 0 to {end}, the number of rows; got {offsets}.")
 
 
-def _check_same_layout(a: Scores, b: Scores) -> None:
+def check_same_layout(a: Scores, b: Scores) -> None:
+    """Raises where a and b are not parts of the same examples."""
     if a.nodes.shape != b.nodes.shape or not np.array_equal(a.offsets, b.offsets):
         raise ValueError(
             f"Scores of {len(a)} examples, nodes {list(a.nodes.shape)}, and of {len(b)} examples, nodes "

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from casimir._validate import all_finite
 from casimir.costs import Cost
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.scores import FloatArray, IntArray, Scores, check_same_layout
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
 
@@ -136,6 +137,16 @@ def fixed_scores(
 ) -> Scores | None:
     """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
     costs = None if cost is None else cost.parts(structure, layout, y)
-    if costs is None or offset is None:
-        return offset if costs is None else costs
-    return costs + offset
+    if offset is None:
+        return costs
+    check_offset(offset, layout)
+    return offset if costs is None else costs + offset
+
+
+def check_offset(offset: Any, layout: Scores) -> None:
+    """An offset must be finite scores of the parts of the same examples."""
+    if not isinstance(offset, Scores):
+        raise TypeError(f"offset is a {type(offset).__name__}; it must be Scores, such as structure.scores(...) makes.")
+    check_same_layout(layout, offset)
+    if not all(part is None or all_finite(part) for part in (offset.nodes, offset.edges, offset.whole)):
+        raise ValueError("offset has entries that are NaN or infinite; they must be finite.")

@@ -52,7 +52,7 @@ class NonlinearModel(Protocol):
 
     `examples` as for a linear model. A model may have `batch_size`, how many examples it likes to see at a time in a
     pass over all of them, and `jacobian(w, examples)`, float32 or float64[N, n_params], the gradient of every node
-    score, for models that have node scores [N] alone.
+    score, which is used where those are scores of candidates: [N] alone, without edges or shapes.
     """
 
     @property

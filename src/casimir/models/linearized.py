@@ -61,7 +61,8 @@ def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> Li
 
     jacobian  "stored": the rows of J as features of candidates, on which fused native epochs run;
               "products": nothing is stored;
-              "auto": stored where the model has `jacobian` and it takes at most 4 GiB in float32
+              "auto": stored where the model has `jacobian` for scores [N] of candidates, and it takes at most 4 GiB in
+              float32
     """
     if jacobian not in ("auto", "stored", "products"):
         raise ValueError(f"jacobian={jacobian!r}; it must be 'auto', 'stored' or 'products'.")
@@ -71,9 +72,15 @@ def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> Li
         return JacobianProducts(model, w)
     if not hasattr(model, "jacobian"):
         raise TypeError(f"jacobian='stored' needs {type(model).__name__}.jacobian, which it does not have.")
-    offsets = scores_in_batches(model, w).offsets
-    if jacobian == "auto" and 4 * int(offsets[-1]) * model.n_params > _LARGEST:
+    layout = scores_in_batches(model, w)
+    offsets, is_plain = layout.offsets, layout.nodes.ndim == 1 and layout.shapes is None and layout.whole is None
+    if jacobian == "auto" and not (is_plain and 4 * int(offsets[-1]) * model.n_params <= _LARGEST):
         return JacobianProducts(model, w)
+    if not is_plain:
+        raise TypeError(
+            f"jacobian='stored' is for scores of candidates; those of {type(model).__name__} have more than one "
+            "number per row, or form matrices. Use 'products'."
+        )
     rows: Any = None
     for chosen in batches(model):
         examples = np.arange(model.n_examples) if chosen is None else chosen
