@@ -13,7 +13,7 @@ from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
 from casimir.costs import Cost
 from casimir.kernels import ComposedKernel, DualBlocks, Kernel, NativeKernel, Pass, native_problem, native_smoothing
-from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, nearest_allowed
+from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, nearest_allowed, scores_in_batches
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
@@ -215,6 +215,13 @@ class Objective:
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
         return self.kernel(Hard()).dual_blocks()
+
+    def log_n_outputs(self) -> float:
+        """mean_i log |Y_i|, or 1 where the structure does not know."""
+        log_n_outputs = getattr(self.structure, "log_n_outputs", None)
+        if log_n_outputs is None:
+            return 1.0
+        return float(np.mean(log_n_outputs(scores_in_batches(self.model, np.zeros(self.n_params)))))
 
     def trivial_dual(self) -> DualPoint:
         """All weight on the truth: D = 0, a lower bound of every loss here."""

@@ -113,6 +113,22 @@ def test_tolerances_decide_how_long_the_inner_solver_runs() -> None:
     assert calls[0] < calls[1]
 
 
+def test_smoothing_follows_from_the_tolerances() -> None:
+    solver = cs.ProxLinear(cs.Casimir(cs.SVRG(cs.L2(10))), 1.0, eps0=0.3, inner_epochs=2)
+    np.testing.assert_allclose(run(elu_parts(), solver, 3).trace["mu"], 0.3 / (10 * 0.5) / np.arange(1, 4))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_step_sizes_are_found_when_the_truth_is_always_the_first_output(scale: float) -> None:
+    rng = np.random.default_rng(1)
+    features = [rng.normal(size=(5, 4)) * scale for _ in range(40)]
+    for rows in features:
+        rows[0] += 0.7 * scale
+    model = cs.LinearCandidateModel(features)
+    objective = cs.Objective(model, cs.Candidates(), cs.Hamming(), [np.array([0])] * 40, 0.05 * scale**2)
+    assert cs.minimize(objective, cs.Casimir(cs.SVRG(cs.L2(5))), epochs=60, tol=2e-2).converged
+
+
 def test_stored_jacobians_and_products_give_the_same_steps() -> None:
     parts = elu_parts()
     short = cs.Casimir(cs.SVRG(cs.L2(10), mu=0.2, lipschitz=50.0))  # long steps would magnify rounding

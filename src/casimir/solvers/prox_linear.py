@@ -15,7 +15,7 @@ from casimir.smoothing import L2
 from casimir.solvers.base import Monitor, Solver, check_solver
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.run import Callback, minimize
-from casimir.solvers.smoothness import default_mu, search_lipschitz
+from casimir.solvers.smoothness import default_mu, mu_for, search_lipschitz
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import TraceRow
 
@@ -74,7 +74,7 @@ class ProxLinear:
             k += 1
             problem = Linearized(objective, w, eta, self.jacobian)
             if levels is None:
-                levels = _Levels.found(self.inner, problem, w, rng)
+                levels = _Levels.found(self.inner, problem, w, self.eps0, rng)
             solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
             del problem  # two Jacobians at a time would be too much
@@ -162,12 +162,17 @@ class _Levels:
     is_free: bool = False
 
     @classmethod
-    def found(cls, inner: Any, problem: Linearized, w: FloatArray, rng: np.random.Generator) -> _Levels:
-        """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k, with eps_0 the most F can fall (remark:pl:choosing_eps0)."""
+    def found(
+        cls, inner: Any, problem: Linearized, w: FloatArray, eps0: float | None, rng: np.random.Generator
+    ) -> _Levels:
+        """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k; None is the most F can fall (remark:pl:choosing_eps0)."""
         svrg = _svrg_of(inner)
         if svrg is None:
             return cls()
-        mu = default_mu(problem, svrg.smoothing, tol=1.0) if svrg.mu is None else svrg.mu
+        mu = svrg.mu
+        if mu is None:
+            given = svrg.smoothing
+            mu = default_mu(problem, given, tol=1.0) if eps0 is None else mu_for(eps0, problem, given)
         if svrg.lipschitz is not None:
             return cls(mu, svrg.lipschitz)
         v = problem.variables(w)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,34 +21,49 @@ _SAMPLED = 20  # examples whose gradients give the first guess
 
 
 def default_mu(objective: Objective, smoothing: Smoothing, tol: float) -> float:
-    """mu = eps / (10 D_omega), or eps / (20 D_omega) when lam = 0, with eps = tol F(0).
+    """`mu_for` an accuracy of eps = tol F(0)."""
+    if objective.is_smooth or isinstance(smoothing, Hard):
+        return 1.0
+    start = objective.value(np.zeros(objective.n_params))
+    return mu_for(max(tol, 1e-6) * (start if start > 0.0 else 1.0), objective, smoothing)
+
+
+def mu_for(eps: float, objective: Objective, smoothing: Smoothing) -> float:
+    """mu = eps / (10 D_omega), or eps / (20 D_omega) when lam = 0: smoothing may use up a tenth of eps.
 
     D_omega is 1/2 for l2 smoothing and the mean log |Y_i| for entropy smoothing.
     """
     if objective.is_smooth or isinstance(smoothing, Hard):
         return 1.0
-    zero = np.zeros(objective.n_params)
-    log_n_outputs = getattr(objective.structure, "log_n_outputs", None)
-    sizes = log_n_outputs(objective.model.scores(zero)) if log_n_outputs is not None else np.ones(1)
-    bound = smoothing.bound(float(np.mean(sizes))) or 0.5
-    start = objective.value(zero)
-    share = 10.0 if objective.lam > 0.0 else 20.0
-    return max(tol, 1e-6) * (start if start > 0.0 else 1.0) / (share * bound)
+    bound = smoothing.bound(objective.log_n_outputs()) or 0.5
+    return eps / ((10.0 if objective.lam > 0.0 else 20.0) * bound)
 
 
 def guess_lipschitz(objective: Objective, w: FloatArray, mu: float, rng: np.random.Generator) -> float:
-    """mean_i |a_iy|^2 / mu over a few examples, y the best output without cost: the order of A_omega / mu."""
+    """mean_i |a_iy|^2 / mu over a few examples, y the best output without cost: the order of A_omega / mu.
+
+    Where that is the truth of all of them, as at w = 0 when the first output always is, y is one far from the truth.
+    """
     examples = np.sort(rng.choice(objective.n_examples, size=min(_SAMPLED, objective.n_examples), replace=False))
-    squares = []
-    for i in examples.tolist():
-        structure = objective.structure.select([i])
-        around = objective.linearize(w, [i])
-        output = structure.max(around.scores).outputs[0]
-        difference = structure.mixture(around.scores, [np.stack([output, objective.y[i]])], [np.array([1.0, -1.0])])
-        vector = around.adjoint(difference)
-        squares.append(dot(vector, vector))
-    objective.oracle_calls += len(examples)
-    return max(float(np.mean(squares)), 1e-12) / mu
+    for far in (False, True):
+        square = float(np.mean([_square_of_output(objective, w, i, far) for i in examples.tolist()]))
+        objective.oracle_calls += len(examples)
+        if square > 0.0:
+            break
+    return max(square, 1e-12) / mu
+
+
+def _square_of_output(objective: Objective, w: FloatArray, i: int, far: bool) -> float:
+    """|a_iy|^2, y the best output of example i, or the one that shares the fewest node parts with the truth."""
+    structure, y = objective.structure.select([i]), objective.y[i]
+    around = objective.linearize(w, [i])
+    scores = around.scores
+    if far:
+        truth = structure.mixture(scores, [y[None]], [np.ones(1)])
+        scores = scores * 0.0 - replace(truth, edges=None, edge_offsets=None, whole=None)
+    output = structure.max(scores).outputs[0]
+    vector = around.adjoint(structure.mixture(scores, [np.stack([output, y])], [np.array([1.0, -1.0])]))
+    return dot(vector, vector)
 
 
 def search_lipschitz(
