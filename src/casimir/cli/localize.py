@@ -199,8 +199,10 @@ def _split(n: int, share: float | None, folds: int | None, seed: int) -> tuple[I
             raise ValueError(f"--folds {folds} of {n} images; there must be at least one image per fold.")
         return np.arange(0), np.arange(n)
     share = _HELD_OUT if share is None else share
+    if not 0.0 < share < 1.0:  # also refuses NaN
+        raise ValueError(f"--held-out {share:g} is not a share of the images; it must be between 0 and 1.")
     n_out = round(share * n)
-    if not 0.0 < share < 1.0 or not 0 < n_out < n:
+    if not 0 < n_out < n:
         raise ValueError(
             f"--held-out {share:g} of {n} images leaves {n - n_out} to train on and {n_out} to report on; both need at "
             "least one image."

@@ -64,6 +64,11 @@ def test_pictures_with_exactly_one_object_are_read(voc: Path) -> None:
     assert names(voc, "person") == ["one", "none"]
 
 
+def test_a_picture_that_is_listed_twice_is_read_once(voc: Path) -> None:
+    write_list(voc, "dog_train", "one 1\nbroken_pixels 1\none 1\n")
+    assert names(voc) == ["one", "broken_pixels"]
+
+
 def test_a_difficult_object_counts_and_alone_is_kept_on_demand(voc: Path) -> None:
     assert names(voc, difficult=True) == ["one", "only_difficult", "broken_pixels"]
 

@@ -45,7 +45,7 @@ def read_voc(
     Objects are counted in the XML files. Images are opened later, by `Picture.read`.
     """
     folder = find_year(Path(root), year)
-    listed = _listed(folder, name, _split(folder, split))
+    listed = list(dict.fromkeys(_listed(folder, name, _split(folder, split))))  # held out means never trained on
     pictures = [_picture(folder, stem, name, difficult) for stem in listed]
     chosen = [picture for picture in pictures if picture is not None]
     if not chosen:
