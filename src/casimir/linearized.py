@@ -30,7 +30,10 @@ class Linearized(Objective):
         self, objective: Objective, anchor: FloatArray, eta: float | None = None, jacobian: str = "auto"
     ) -> None:
         if objective.nonnegative is not None:
-            raise TypeError("Linearized cannot keep weights non-negative, as this model wants.")
+            raise TypeError(
+                "Prox-linear steps cannot keep weights non-negative, as this model wants. For a linear model use "
+                "Casimir(), BCFW(), LBFGS() or SGD()."
+            )
         self.anchor = np.ascontiguousarray(anchor, dtype=np.float64)
         if self.anchor.shape != (objective.n_params,) or not np.isfinite(self.anchor).all():
             raise ValueError(f"anchor must be {objective.n_params} finite numbers; got shape {list(np.shape(anchor))}.")

@@ -559,3 +559,12 @@ def test_bad_settings_are_named() -> None:
 def test_targets_may_be_strided(smoothing: Any) -> None:
     loss, scores, target = StructuredLoss(CHAIN, smoothing=smoothing), noise(1, 4, LABELS), integers(LABELS, 1, 8)
     torch.testing.assert_close(loss(scores, target[:, ::2]), loss(scores, target[:, ::2].clone()))
+
+
+def test_edge_marginals_of_graphs_are_lists_however_many_edges_there_are() -> None:
+    scores, pairwise = noise(2, 3, LABELS), noise(LABELS, LABELS)
+    for edges in ([(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)], [(0, 2)]):
+        loss = StructuredLoss(cs.JunctionTree([edges] * 2, LABELS))
+        found = loss.marginals(scores, pairwise=pairwise).pairwise
+        assert isinstance(found, list)
+        assert [list(part.shape) for part in found] == [[len(edges), LABELS, LABELS]] * 2

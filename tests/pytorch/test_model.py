@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -390,3 +392,15 @@ def test_bad_arguments_are_named() -> None:
     around = TorchModel(module, vectors(torch.float32), cs.Chain(3)).linearize(to_vector(module))
     with pytest.raises(ValueError, match="of 2 examples with nodes"):
         around.adjoint(around.scores.select([0, 1]))
+
+
+@pytest.mark.parametrize("rowwise", [True, False])
+def test_modules_in_half_precision_have_scores_and_jacobians(rowwise: bool) -> None:
+    torch.manual_seed(0)
+    module, inputs = RowNet().to(torch.bfloat16), vectors(torch.bfloat16)
+    model = TorchModel(module if rowwise else ListOf(module), inputs, cs.Candidates(), rowwise=rowwise)
+    precise = TorchModel(copy.deepcopy(module).double(), vectors(), cs.Candidates(), rowwise=True)
+    w = model.start()
+    assert model.jacobian(w).dtype == np.float32
+    np.testing.assert_allclose(model.scores(w).nodes, precise.scores(w).nodes, atol=0.05)
+    np.testing.assert_allclose(model.jacobian(w), precise.jacobian(w), atol=0.05)

@@ -14,6 +14,8 @@ from casimir.costs import Cost
 from casimir.scores import FloatArray
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure, split_flat
+from casimir.structures.chain import Chain
+from casimir.structures.tree import Tree
 from casimir.torch.batch import scattered
 from casimir.torch.edges import Edges
 from casimir.torch.function import LossFunction, Problem
@@ -236,8 +238,7 @@ def _edge_marginals(problem: Problem, edges: Edges, values: FloatArray) -> Tenso
     """In the shape of pairwise scores that every edge has for itself."""
     layout = problem.layout
     labels = layout.nodes.shape[-1]
-    size, per_node = layout.rows.padded, np.array_equal(edges.offsets, problem.scores.offsets)
-    chain = np.array_equal(edges.offsets, problem.scores.offsets - np.arange(len(edges.offsets)))
+    size, per_node, chain = layout.rows.padded, isinstance(layout.structure, Tree), isinstance(layout.structure, Chain)
     if size is None or not (per_node or chain):
         return [torch.from_numpy(part).to(layout.nodes) for part in split_flat(values, edges.offsets)]
     like = layout.nodes.new_empty((len(layout), size if per_node else size - 1, labels, labels))

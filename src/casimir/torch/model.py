@@ -118,7 +118,8 @@ class TorchModel:
     def jacobian(self) -> Callable[..., npt.NDArray[np.float32] | FloatArray]:
         """jacobian(w, examples=None) -> float32 or float64[N, n_params]: the gradient of every score, row by row.
 
-        As precise as the module's parameters. Without `rowwise` each row costs a backward pass through its example.
+        As precise as the module's parameters, float32 at the least. Without `rowwise` each row costs a backward pass
+        through its example.
         Only models of candidates have it: ask hasattr(model, "jacobian").
         """
         if not isinstance(self.structure, Candidates):
@@ -131,7 +132,7 @@ class TorchModel:
     def _all_rows(self, w: FloatArray, examples: Any = None) -> npt.NDArray[np.float32] | FloatArray:
         at, dtype = self._parameters.tensors(w), self._parameters.dtype
         size = len(self.scores(w, examples).nodes)
-        out = np.empty((size, self.n_params), np.float32 if dtype == torch.float32 else np.float64)
+        out = np.empty((size, self.n_params), np.float64 if dtype == torch.float64 else np.float32)
         first = 0
         some = rows_within(self.n_params, dtype)
         parts = self._rowwise_jacobian if self.rowwise else self._jacobian

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -53,10 +54,7 @@ class ParameterVector:
     @property
     def dtype(self) -> torch.dtype:
         """The precision in which all parameters can be kept."""
-        dtype = torch.float32
-        for parameter in self._parameters.values():
-            dtype = torch.promote_types(dtype, parameter.dtype)
-        return dtype
+        return functools.reduce(torch.promote_types, (p.dtype for p in self._parameters.values()))
 
     @property
     def device(self) -> torch.device:

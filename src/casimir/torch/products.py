@@ -125,4 +125,8 @@ def rows_within(n_params: int, dtype: torch.dtype, megabytes: int = 64) -> int:
 def write_rows(out: npt.NDArray[Any], gradients: Sequence[Tensor | None], bounds: IntArray) -> None:
     """out [rows, d] from one [rows, *shape] per parameter; None is zero."""
     for part, first, last in zip(gradients, bounds[:-1], bounds[1:], strict=True):
-        out[:, first:last] = 0.0 if part is None else part.detach().reshape(len(out), -1).cpu().numpy()
+        if part is None:
+            out[:, first:last] = 0.0
+        else:
+            plain = part.detach().reshape(len(out), -1).to(torch.promote_types(part.dtype, torch.float32))
+            out[:, first:last] = plain.cpu().numpy()
