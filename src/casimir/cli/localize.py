@@ -146,14 +146,15 @@ def train(
             return _report(result, {"descriptor": descriptor.name, "pictures": drawn})
 
         learned = candidates.select(split_up[1])
-        train_and_report(
-            lambda callbacks: fit(learned, callbacks),
-            report,
-            title=f"Trained on {len(learned):,} images, {sum(map(len, learned.boxes)):,} candidates",
-            target=model,
-            quiet=quiet,
-            json=json,
-        )
+        with _kept(folder):  # before the first epoch there is no model to save
+            train_and_report(
+                lambda callbacks: fit(learned, callbacks),
+                report,
+                title=f"Trained on {len(learned):,} images, {sum(map(len, learned.boxes)):,} candidates",
+                target=model,
+                quiet=quiet,
+                json=json,
+            )
 
 
 def _check(voc: Path | None, name: str | None, split: str | None, weights: Path | None, pictures: Path | None) -> None:
@@ -356,7 +357,7 @@ def _bar(what: str, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def _kept(cache: Path | None) -> Iterator[None]:
-    """Ctrl-C while features are computed says that those in the cache are not lost."""
+    """Ctrl-C before there is a model says that the features in the cache are not lost."""
     try:
         yield
     except KeyboardInterrupt:

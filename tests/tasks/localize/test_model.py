@@ -34,6 +34,7 @@ from casimir.tasks.localize import (
     solver_for,
     train,
 )
+from casimir.tasks.localize.features import FeatureMap
 from casimir.tasks.localize.overlays import write_overlays
 
 cv2 = pytest.importorskip("cv2")
@@ -457,11 +458,14 @@ def test_unusable_files_are_named(saved: Path, tmp_path: Path) -> None:
         read_pictures(tmp_path / "x", "dog", labelled=True)
 
 
-def test_ctrl_c_says_where_features_are(voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moment", [(HandMade, "describe"), (FeatureMap, "stacked")])
+def test_ctrl_c_says_where_features_are(
+    voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: tuple[type, str]
+) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(HandMade, "describe", stop)
+    monkeypatch.setattr(*moment, stop)
     arguments = ["train", "localize", "--voc", voc, "--class", "oval", "--model", tmp_path / "m", "--quiet"]
     kept = invoke(*arguments, "--cache", tmp_path / "cache")
     assert (kept.exit_code, "the same command goes on" in kept.stderr) == (130, True)
