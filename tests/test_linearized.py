@@ -145,7 +145,7 @@ def test_a_linear_model_is_its_own_linearization() -> None:
     for parts in (candidate_parts(), chain_parts()):
         objective = parts.objective(LAM)
         w, anchor = start(parts, 1), start(parts)
-        assert linear_model(parts.model, anchor) is parts.model
+        assert linear_model(parts.model, anchor, parts.model.scores(anchor)) is parts.model
         assert cs.Linearized(objective, anchor).value(w) == pytest.approx(objective.value(w))
 
 

@@ -41,8 +41,9 @@ class Linearized(Objective):
         lam = objective.lam
         self.center = np.zeros_like(self.anchor) if eta is None else self.anchor / (1.0 + lam * eta)
         self.constant = 0.0 if eta is None else 0.5 * lam / (1.0 + lam * eta) * dot(self.anchor, self.anchor)
-        model = linear_model(objective.model, self.anchor, jacobian)
-        offset = scores_in_batches(objective.model, self.anchor) + scores_in_batches(model, self.center - self.anchor)
+        at = scores_in_batches(objective.model, self.anchor)
+        model = linear_model(objective.model, self.anchor, at, jacobian)
+        offset = at + scores_in_batches(model, self.center - self.anchor)
         super().__init__(
             model=model,
             structure=objective.structure,

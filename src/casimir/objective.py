@@ -76,7 +76,8 @@ class Objective:
     it stands for P(w), the nearest one allowed, here and in every oracle.
 
     y: list of outputs, one int64[p_i] per example. Linear chains, linear trees and candidate lists run on the native
-    kernel unless native=False. `oracle_calls` counts every inference that was made.
+    kernel unless native=False; with an offset, candidate lists alone. `oracle_calls` counts every inference that was
+    made.
     """
 
     model: ScoreModel

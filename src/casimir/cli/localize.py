@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
 from casimir.cli.console import INTERRUPTED, clear_ends, err, say, write_result
-from casimir.cli.options import Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
+from casimir.cli.options import Json, Lam, Pictures, Quiet, Seed, Solver, Target, Tol, lam_of, one_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
 from casimir.persistence import check_target
@@ -93,9 +93,7 @@ def train(
         int | None,
         typer.Option(min=2, metavar="N", help="Train on all images, and report by cross-validation instead."),
     ] = None,
-    pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")
-    ] = None,
+    pictures: Pictures = None,
     lam: Lam = None,
     solver: Solver = "auto",
     tol: Tol = 1e-2,
@@ -119,8 +117,10 @@ def train(
 
         images = _read(voc, name, split)
         split_up = _split(len(images), held_out, folds, seed)
-        options: dict[str, Any] = {"score": score, "features": features, "top": top}
-        options |= {
+        options: dict[str, Any] = {
+            "score": score,
+            "features": features,
+            "top": top,
             "target": name or "object",
             "solver": localize.solver_for(solver, score),
             "tol": tol,

@@ -41,6 +41,7 @@ def lam_of(given: str | None, n: int) -> float | None:
     return value / n if slash else value
 
 
+Pictures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the files, such as latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the results to stdout as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]

@@ -12,7 +12,7 @@ from rich.progress import track as rich_track
 
 from casimir.cli.apply import EvaluateOptions, PredictOptions
 from casimir.cli.console import clear_ends, err, say
-from casimir.cli.options import Epochs, Json, Lam, Quiet, Seed, Solver, Target, Tol, lam_of
+from casimir.cli.options import Epochs, Json, Lam, Pictures, Quiet, Seed, Solver, Target, Tol, lam_of
 from casimir.cli.report import Report, figure_table
 from casimir.cli.train import train_and_report
 from casimir.persistence import check_target
@@ -42,9 +42,7 @@ def train(
         float,
         typer.Option(min=0.0, max=1.0, metavar="X", help="Share to train on, drawn by the seed; the rest is held out."),
     ] = 0.5,
-    pictures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")
-    ] = None,
+    pictures: Pictures = None,
     lam: Lam = None,
     solver: Solver = "auto",
     tol: Tol = 1e-2,

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from casimir.models.base import (
-    Linearization,
-    LinearModel,
-    ScoreModel,
-    batches,
-    is_linear,
-    linearize,
-    scores_in_batches,
-)
-from casimir.models.linear_candidates import LinearCandidateModel
-from casimir.scores import FloatArray, Scores
+from casimir.models.base import Linearization, LinearModel, ScoreModel, batches, is_linear, linearize
+from casimir.models.linear_candidates import FeatureArray, LinearCandidateModel
+from casimir.scores import FloatArray, IntArray, Scores
 
 _LARGEST = 4 << 30  # bytes of Jacobians that are stored without being asked to
 
@@ -56,8 +48,8 @@ class JacobianProducts:
         return self._last[1]
 
 
-def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> LinearModel:
-    """scores_i = J_i v around w; a linear model is its own.
+def linear_model(model: ScoreModel, w: FloatArray, at: Scores, jacobian: str = "auto") -> LinearModel:
+    """scores_i = J_i v around w, where all scores are `at`; a linear model is its own.
 
     jacobian  "stored": the rows of J as features of candidates, on which fused native epochs run;
               "products": nothing is stored;
@@ -68,19 +60,23 @@ def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> Li
         raise ValueError(f"jacobian={jacobian!r}; it must be 'auto', 'stored' or 'products'.")
     if is_linear(model):
         return model  # type: ignore[return-value]
-    if jacobian == "products" or (jacobian == "auto" and not hasattr(model, "jacobian")):
-        return JacobianProducts(model, w)
-    if not hasattr(model, "jacobian"):
+    has_rows = hasattr(model, "jacobian")
+    is_plain = at.nodes.ndim == 1 and at.shapes is None and at.whole is None
+    if jacobian == "stored" and not has_rows:
         raise TypeError(f"jacobian='stored' needs {type(model).__name__}.jacobian, which it does not have.")
-    layout = scores_in_batches(model, w)
-    offsets, is_plain = layout.offsets, layout.nodes.ndim == 1 and layout.shapes is None and layout.whole is None
-    if jacobian == "auto" and not (is_plain and 4 * int(offsets[-1]) * model.n_params <= _LARGEST):
-        return JacobianProducts(model, w)
-    if not is_plain:
+    if jacobian == "stored" and not is_plain:
         raise TypeError(
             f"jacobian='stored' is for scores of candidates; those of {type(model).__name__} have more than one "
             "number per row, or form matrices. Use 'products'."
         )
+    fits = has_rows and is_plain and 4 * len(at.nodes) * model.n_params <= _LARGEST
+    if jacobian == "stored" or (jacobian == "auto" and fits):
+        return LinearCandidateModel.of_rows(_jacobian_rows(model, w, at.offsets), at.offsets)
+    return JacobianProducts(model, w)
+
+
+def _jacobian_rows(model: Any, w: FloatArray, offsets: IntArray) -> FeatureArray:
+    """The Jacobian [N, d] of all examples, made batch by batch in the model's own precision."""
     rows: Any = None
     for chosen in batches(model):
         examples = np.arange(model.n_examples) if chosen is None else chosen
@@ -94,7 +90,8 @@ def linear_model(model: ScoreModel, w: FloatArray, jacobian: str = "auto") -> Li
         if rows is None:
             rows = np.empty((offsets[-1], model.n_params), dtype=part.dtype)
         rows[first:last] = part
-    return LinearCandidateModel.of_rows(rows, offsets)
+    made: FeatureArray = rows
+    return made
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -43,6 +43,7 @@ class Monitor(Protocol):
 
         objective  F(w) if the solver knows it; without it the monitor makes a pass of its own
         dual       a dual point, or the value of one
+        prox_gradient   |w - w'| / eta of a prox-linear step, for the trace
         is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
         """
         ...

@@ -19,10 +19,10 @@ from casimir.solvers.smoothness import default_mu, mu_for, search_lipschitz
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import TraceRow
 
-_BUDGET = 5  # inner epochs, as in Sec. 7.3
-_LONGEST = 100  # inner epochs when a tolerance decides
+_INNER_EPOCHS = 5  # as in Sec. 7.3
+_MOST_INNER_EPOCHS = 100  # when a tolerance decides
 _LONGER, _SHORTER = 2.0, 0.25  # factors on eta
-_LONGEST_STEP = 10.0  # times 1/lam: beyond, the penalty alone holds a step back, and |w - w'| / eta tells nothing
+_LONGEST_ETA = 10.0  # times 1/lam: beyond, the penalty alone holds a step back, and |w - w'| / eta tells nothing
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ProxLinear:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         w, value = w0, objective.value(w0)
         reference = 1.0 / objective.lam if objective.lam > 0.0 else 1.0
-        longest = _LONGEST_STEP * reference if objective.lam > 0.0 else np.inf
+        longest = _LONGEST_ETA * reference if objective.lam > 0.0 else np.inf
         eta, levels, k = self.eta or reference, None, 0
         while True:
             k += 1
@@ -78,9 +78,9 @@ class ProxLinear:
             solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
             del problem  # two Jacobians at a time would be too much
-            # What a step could gain falls with eta at most linearly.
+            # What a step can gain never falls with eta, and grows at most linearly.
             is_stationary = (value - step.bound) * max(reference / eta, 1.0) <= monitor.tol * abs(value)
-            moved = float(np.linalg.norm(step.w - w)) / eta
+            prox_gradient = float(np.linalg.norm(step.w - w)) / eta
             if step.upper > value:
                 levels = levels.with_shorter_steps()
             if step.value <= value or self.accept == "always":
@@ -91,7 +91,7 @@ class ProxLinear:
                 dual=step.dual,
                 mu=mu,
                 kappa=1.0 / eta,
-                prox_gradient=moved,
+                prox_gradient=prox_gradient,
                 is_stationary=is_stationary,
             )
             if step.interrupted:
@@ -107,7 +107,7 @@ class ProxLinear:
         """Minimises the model from the prox-centre, where the inner solver can start there."""
         starts_at_zero = getattr(solver, "starts_at_zero", False)
         start = None if starts_at_zero else problem.variables(problem.anchor)
-        epochs = self.inner_epochs or (_BUDGET if self.eps0 is None else _LONGEST)
+        epochs = self.inner_epochs or (_INNER_EPOCHS if self.eps0 is None else _MOST_INNER_EPOCHS)
         callbacks: tuple[Callback, ...] = () if self.eps0 is None else (_EndsBelow(self.eps0 / k),)
         found = minimize(problem, solver, epochs, tol=0.0, seed=rng, callbacks=callbacks, w0=start)
         objective.oracle_calls += problem.oracle_calls
