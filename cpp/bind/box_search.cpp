@@ -1,4 +1,4 @@
-#include "casimir/box_search.hpp"
+#include "boxes/box_search.hpp"
 
 #include <nanobind/stl/optional.h>
 

@@ -1,4 +1,4 @@
-#include "casimir/chain_batch.hpp"
+#include "chain/chain_batch.hpp"
 #include "oracles.hpp"
 
 namespace {

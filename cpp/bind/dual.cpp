@@ -1,9 +1,9 @@
-#include "casimir/dual.hpp"
+#include "solve/dual.hpp"
 
-#include "casimir/candidate_dual.hpp"
-#include "casimir/chain_dual.hpp"
-#include "casimir/tree_dual.hpp"
+#include "candidates/candidate_dual.hpp"
+#include "chain/chain_dual.hpp"
 #include "problem.hpp"
+#include "tree/tree_dual.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "casimir/epochs.hpp"
+#include "solve/epochs.hpp"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "casimir/graph_cut.hpp"
+#include "cut/graph_cut.hpp"
 
 #include "oracles.hpp"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "casimir/junction_batch.hpp"
+#include "junction/junction_batch.hpp"
 #include "oracles.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "casimir/linear_candidates.hpp"
+#include "candidates/linear_candidates.hpp"
 
 #include <nanobind/stl/optional.h>
 

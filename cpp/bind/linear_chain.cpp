@@ -1,4 +1,4 @@
-#include "casimir/linear_chain.hpp"
+#include "chain/linear_chain.hpp"
 
 #include "oracles.hpp"
 #include "token_features.hpp"

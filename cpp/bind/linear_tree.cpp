@@ -1,4 +1,4 @@
-#include "casimir/linear_tree.hpp"
+#include "tree/linear_tree.hpp"
 
 #include "oracles.hpp"
 #include "token_features.hpp"

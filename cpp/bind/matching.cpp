@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "casimir/matching_batch.hpp"
+#include "matching/matching_batch.hpp"
 #include "oracles.hpp"
 
 namespace {

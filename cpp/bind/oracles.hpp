@@ -1,8 +1,8 @@
 // The arrays that oracles of batches return, found without the GIL.
 #pragma once
 
+#include "base/topk_batch.hpp"
 #include "bind.hpp"
-#include "casimir/topk_batch.hpp"
 
 /// (value f64[n], labels i64[total]) that oracle(values, labels) writes.
 template <class Oracle>

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "bind.hpp"
-#include "casimir/feature_table.hpp"
-#include "casimir/packer.hpp"
+#include "features/feature_table.hpp"
+#include "features/packer.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bind.hpp"
-#include "casimir/problem.hpp"
+#include "solve/problem.hpp"
 
 struct ProblemHandle {
   std::unique_ptr<casimir::Problem> problem;

@@ -1,8 +1,8 @@
 // Checks of what problems with sparse token features take: features, labels and costs of labels.
 #pragma once
 
-#include "casimir/linear_tokens.hpp"
 #include "problem.hpp"
+#include "weights/linear_tokens.hpp"
 
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
 using Indices = InArray<std::uint32_t, nb::ndim<1>>;

@@ -1,5 +1,5 @@
-#include "casimir/tree_batch.hpp"
 #include "oracles.hpp"
+#include "tree/tree_batch.hpp"
 #include "tree_order.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "casimir/tree_order.hpp"
+#include "tree/tree_order.hpp"
 
 /// Positions must be a preorder within each example, or the kernels would read out of bounds.
 inline void check_tree_order(const casimir::TreeOrderView& order, const std::int64_t* offsets, std::int64_t size) {

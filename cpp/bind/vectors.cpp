@@ -1,6 +1,6 @@
+#include "base/dot.hpp"
+#include "base/simplex.hpp"
 #include "bind.hpp"
-#include "casimir/dot.hpp"
-#include "casimir/simplex.hpp"
 
 void bind_vectors(nb::module_& m) {
   m.def(

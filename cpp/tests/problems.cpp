@@ -1,6 +1,6 @@
 #include "problems.hpp"
 
-#include "casimir/epochs.hpp"
+#include "solve/epochs.hpp"
 
 namespace testing {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "casimir/linear_candidates.hpp"
-#include "casimir/linear_chain.hpp"
+#include "candidates/linear_candidates.hpp"
+#include "chain/linear_chain.hpp"
 #include "testing.hpp"
 
 namespace testing {

@@ -1,7 +1,7 @@
 #include <array>
 #include <limits>
 
-#include "casimir/box_search.hpp"
+#include "boxes/box_search.hpp"
 #include "testing.hpp"
 
 namespace {

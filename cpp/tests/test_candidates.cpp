@@ -1,4 +1,4 @@
-#include "casimir/simplex.hpp"
+#include "base/simplex.hpp"
 #include "problems.hpp"
 
 using namespace testing;

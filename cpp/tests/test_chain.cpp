@@ -2,7 +2,7 @@
 #include <functional>
 #include <limits>
 
-#include "casimir/chain_batch.hpp"
+#include "chain/chain_batch.hpp"
 #include "testing.hpp"
 
 using namespace testing;

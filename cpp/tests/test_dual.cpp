@@ -1,8 +1,8 @@
 // Dual ascent over cached outputs: every pass climbs, and the gap closes.
-#include "casimir/candidate_dual.hpp"
-#include "casimir/chain_dual.hpp"
-#include "casimir/tree_dual.hpp"
+#include "candidates/candidate_dual.hpp"
+#include "chain/chain_dual.hpp"
 #include "problems.hpp"
+#include "tree/tree_dual.hpp"
 
 using namespace testing;
 using casimir::StepRule;

@@ -2,7 +2,7 @@
 #include <limits>
 #include <numeric>
 
-#include "casimir/junction_batch.hpp"
+#include "junction/junction_batch.hpp"
 #include "testing.hpp"
 
 using namespace testing;

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "casimir/lanes.hpp"
+#include "base/lanes.hpp"
 #include "testing.hpp"
 
 using namespace testing;

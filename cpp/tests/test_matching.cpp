@@ -3,8 +3,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "casimir/matching_batch.hpp"
-#include "casimir/matching_kbest.hpp"
+#include "matching/matching_batch.hpp"
+#include "matching/matching_kbest.hpp"
 #include "testing.hpp"
 
 using namespace testing;

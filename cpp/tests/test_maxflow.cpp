@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "casimir/maxflow.hpp"
+#include "cut/maxflow.hpp"
 #include "testing.hpp"
 
 using namespace testing;

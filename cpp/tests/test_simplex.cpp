@@ -1,4 +1,4 @@
-#include "casimir/simplex.hpp"
+#include "base/simplex.hpp"
 #include "testing.hpp"
 
 using namespace testing;

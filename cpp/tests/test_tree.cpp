@@ -1,8 +1,8 @@
 // Oracles of labelled forests against a list of all labellings, ties included.
 #include <limits>
 
-#include "casimir/tree_batch.hpp"
 #include "testing.hpp"
+#include "tree/tree_batch.hpp"
 
 using namespace testing;
 

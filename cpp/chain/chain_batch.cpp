@@ -1,0 +1,182 @@
+#include "chain/chain_batch.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/parallel.hpp"
+#include "chain/chain_ops.hpp"
+#include "chain/kbest.hpp"
+
+namespace casimir {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Padded copies of one chain's scores, and room for the tables of its oracles.
+class PaddedChain {
+ public:
+  explicit PaddedChain(const ChainBatch& batch)
+      : batch_(batch), shape_{batch.labels, stride_of(batch.labels)}, ops_(chain_ops(shape_.stride)) {
+    if (batch.shared_edges) pad_edges(batch.edges, 1);
+  }
+
+  void load(std::int64_t i) {
+    p_ = batch_.length(i);
+    const std::int64_t stride = shape_.stride, labels = shape_.labels;
+    u_.assign(static_cast<std::size_t>(p_ * stride), -kInf);
+    const double* nodes = batch_.nodes + batch_.offsets[i] * labels;
+    for (std::int64_t t = 0; t < p_; ++t)
+      std::copy(nodes + t * labels, nodes + (t + 1) * labels, u_.begin() + t * stride);
+    // Example i has one edge less than nodes, so its first edge is number offsets[i] - i.
+    if (!batch_.shared_edges) pad_edges(batch_.edges + (batch_.offsets[i] - i) * labels * labels, p_ - 1);
+  }
+
+  void max_tables() {
+    beta_.resize(u_.size());
+    best_.resize(u_.size());
+    ops_.backward_max(shape_, p_, u_.data(), transitions(), beta_.data(), best_.data());
+  }
+
+  Transitions transitions() const {
+    return {to_.data(), from_.data(),
+            batch_.shared_edges ? 0 : static_cast<std::int64_t>(shape_.labels) * shape_.stride};
+  }
+
+  const ChainOps& ops() const { return ops_; }
+  RowShape shape() const { return shape_; }
+  std::int64_t length() const { return p_; }
+  const double* u() const { return u_.data(); }
+  const double* beta() const { return beta_.data(); }
+  const double* best() const { return best_.data(); }
+
+ private:
+  void pad_edges(const double* edges, std::int64_t count) {
+    const std::int64_t stride = shape_.stride, labels = shape_.labels, block = labels * stride;
+    to_.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 0) * block), -kInf);
+    from_.assign(to_.size(), -kInf);
+    for (std::int64_t e = 0; e < count; ++e)
+      for (std::int64_t y = 0; y < labels; ++y)
+        for (std::int64_t z = 0; z < labels; ++z)
+          to_[static_cast<std::size_t>(e * block + y * stride + z)] =
+              from_[static_cast<std::size_t>(e * block + z * stride + y)] = edges[(e * labels + y) * labels + z];
+  }
+
+  const ChainBatch& batch_;
+  RowShape shape_;
+  const ChainOps& ops_;
+  std::int64_t p_ = 0;
+  std::vector<double> u_, to_, from_, beta_, best_;
+};
+
+}  // namespace
+
+void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_t* labels) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    std::vector<std::int32_t> path;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      chain.max_tables();
+      path.resize(static_cast<std::size_t>(chain.length()));
+      const double* first = std::max_element(chain.beta(), chain.beta() + batch.labels);
+      path[0] = static_cast<std::int32_t>(first - chain.beta());
+      values[i] = *first;
+      chain.ops().complete(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(),
+                           path.data(), nullptr);
+      std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
+    }
+  });
+}
+
+TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int threads) {
+  return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
+    PaddedChain chain(batch);
+    KBest kbest;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      chain.max_tables();
+      kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu);
+      out.add(kbest.count(), kbest.values(), kbest.labels(0), chain.length());
+    }
+  });
+}
+
+void chain_expect(const ChainBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
+    std::vector<double> work, padded_nodes, padded_edges;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      const std::int64_t p = chain.length();
+      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      padded_nodes.resize(static_cast<std::size_t>(p * stride));
+      padded_edges.resize(static_cast<std::size_t>(p * block));
+      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
+                                     padded_edges.data(), block, work.data());
+      for (std::int64_t t = 0; t < p; ++t)
+        std::copy_n(padded_nodes.data() + t * stride, labels, nodes + (batch.offsets[i] + t) * labels);
+      for (std::int64_t row = 0; row < (p - 1) * labels; ++row)
+        std::copy_n(padded_edges.data() + row * stride, labels,
+                    edges + ((batch.offsets[i] - i) * labels + row) * labels);
+    }
+  });
+}
+
+void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, int threads, double* losses,
+                     double* nodes, double* edges) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
+    std::vector<double> work, padded_nodes, padded_edges;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      const std::int64_t p = chain.length(), first = batch.offsets[i];
+      const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;
+      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      padded_nodes.resize(static_cast<std::size_t>(p * stride));
+      padded_edges.assign(static_cast<std::size_t>(matrices * block), 0.0);
+      double loss = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
+                                       padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
+      double* out = edges + first_matrix * labels * labels;
+      for (std::int64_t row = 0; row < matrices * labels; ++row)
+        std::copy_n(padded_edges.data() + row * stride, labels, out + row * labels);
+      const double* pairs = batch.edges + (batch.shared_edges ? 0 : first_matrix) * labels * labels;
+      for (std::int64_t t = 0; t < p; ++t) {
+        double* row = nodes + (first + t) * labels;
+        std::copy_n(padded_nodes.data() + t * stride, labels, row);
+        const std::int64_t label = y[first + t];
+        row[label] -= 1.0;
+        loss -= batch.nodes[(first + t) * labels + label];
+        if (t == 0) continue;
+        const std::int64_t cell = y[first + t - 1] * labels + label;
+        const std::int64_t matrix = batch.shared_edges ? 0 : (t - 1) * labels * labels;
+        loss -= pairs[matrix + cell];
+        out[matrix + cell] -= 1.0;
+      }
+      losses[i] = loss;
+    }
+  });
+}
+
+void chain_max_marginals(const ChainBatch& batch, int threads, double* out) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    std::vector<double> alpha;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      chain.max_tables();
+      const std::int64_t p = chain.length(), stride = chain.shape().stride;
+      alpha.resize(static_cast<std::size_t>(p * stride));
+      chain.ops().forward_max(chain.shape(), p, chain.u(), chain.transitions(), alpha.data());
+      for (std::int64_t t = 0; t < p; ++t)
+        for (int y = 0; y < batch.labels; ++y) {
+          const std::int64_t cell = t * stride + y;
+          const double tail = t + 1 < p ? chain.best()[cell] : 0.0;  // the best completion after t, u_t left out
+          out[(batch.offsets[i] + t) * batch.labels + y] = alpha[static_cast<std::size_t>(cell)] + tail;
+        }
+    }
+  });
+}
+
+}  // namespace casimir

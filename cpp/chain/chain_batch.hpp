@@ -1,0 +1,36 @@
+// The oracles of a batch of chains given by plain score arrays (structures/chain.py).
+#pragma once
+
+#include <cstdint>
+
+#include "base/topk_batch.hpp"
+
+namespace casimir {
+
+/// nodes: [N][labels]; example i owns rows offsets[i]:offsets[i + 1]; edges: one [labels][labels] matrix, or one per
+/// edge.
+struct ChainBatch {
+  const double* nodes;
+  const std::int64_t* offsets;
+  std::int64_t size;
+  const double* edges;
+  bool shared_edges;
+  int labels;
+
+  std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
+  std::int64_t total() const { return offsets[size] - offsets[0]; }
+};
+
+void chain_max(const ChainBatch&, int threads, double* values, std::int64_t* labels);
+TopKBatch chain_topk(const ChainBatch&, std::int64_t k, double mu, int threads);
+void chain_expect(const ChainBatch&, double mu, int threads, double* values, double* nodes, double* edges);
+
+/// losses[i] = mu logsumexp(score / mu) - score(y), y: [N] labels of all chains, and its gradient by the scores: nodes
+/// [N][labels] = marginals minus indicators of y; edges the same, one matrix per edge, or, when they are shared, the
+/// sum over the edges of each example.
+void chain_soft_loss(const ChainBatch&, const std::int64_t* y, double mu, int threads, double* losses, double* nodes,
+                     double* edges);
+
+void chain_max_marginals(const ChainBatch&, int threads, double* out);
+
+}  // namespace casimir

@@ -1,0 +1,107 @@
+#include "chain/kbest.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace casimir {
+
+void KBest::write(const Candidate& candidate, std::int32_t* labels, double* loss) {
+  const std::int32_t* parent = labels_.data() + candidate.parent * p_;
+  std::copy(parent, parent + candidate.position, labels);
+  labels[candidate.position] = candidate.label;
+  ops_->complete(shape_, p_, candidate.position, edges_, beta_, best_, labels, loss);
+}
+
+/// Smaller loss first; ties by the labels themselves. Deviations of one parent compare without writing them out: they
+/// differ first where the earlier of them leaves the parent.
+bool KBest::before(const Candidate& a, const Candidate& b) {
+  if (a.loss != b.loss) return a.loss < b.loss;
+  if (a.parent == b.parent) {
+    const std::int32_t* parent = labels_.data() + a.parent * p_;
+    if (a.position == b.position) return a.label < b.label;
+    return a.position < b.position ? a.label < parent[a.position] : parent[b.position] < b.label;
+  }
+  scratch_.resize(static_cast<std::size_t>(2 * p_));
+  write(a, scratch_.data(), nullptr);
+  write(b, scratch_.data() + p_, nullptr);
+  return std::lexicographical_compare(scratch_.begin(), scratch_.begin() + p_, scratch_.begin() + p_, scratch_.end());
+}
+
+void KBest::insert(const Candidate& candidate, std::size_t room) {
+  if (candidates_.size() >= room) {
+    if (room == 0 || !before(candidate, candidates_.front())) return;
+    candidates_.erase(candidates_.begin());
+  }
+  auto place = candidates_.end();
+  while (place != candidates_.begin() && before(*(place - 1), candidate)) --place;
+  candidates_.insert(place, candidate);
+}
+
+/// Adds the deviations of output `parent` at positions >= first_position; loss_ holds its rows of losses.
+void KBest::expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room) {
+  struct Context {
+    KBest* kbest;
+    std::int32_t parent;
+    double limit;
+    std::size_t room;
+  } context{this, static_cast<std::int32_t>(parent), limit, room};
+  const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
+                        auto& c = *static_cast<Context*>(opaque);
+                        c.kbest->insert({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room);
+                        return c.kbest->bound(c.limit, c.room);
+                      }};
+  ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);
+}
+
+/// Candidates with a larger loss need not be looked at.
+double KBest::bound(double limit, std::size_t room) const {
+  return candidates_.size() >= room ? std::min(limit, candidates_.front().loss) : limit;
+}
+
+void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
+                const double* best, std::int64_t k, double mu) {
+  ops_ = &ops, shape_ = shape, p_ = p, edges_ = edges, beta_ = beta, best_ = best;
+  values_.clear();
+  candidates_.clear();
+  labels_.resize(static_cast<std::size_t>(p));
+  loss_.resize(static_cast<std::size_t>(p * shape.stride));
+  complete_ = false;
+  // Padding has an infinite loss, so a finite limit keeps it out.
+  const double limit = std::min(mu, std::numeric_limits<double>::max());
+
+  const auto first = static_cast<std::int32_t>(std::max_element(beta, beta + shape.labels) - beta);
+  const double top = beta[first];
+  labels_[0] = first;
+  for (int l = 0; l < shape.stride; ++l) loss_[static_cast<std::size_t>(l)] = top - beta[l];
+  ops.complete(shape, p, 0, edges, beta, best, labels_.data(), k > 1 ? loss_.data() : nullptr);
+  values_.push_back(top);
+  if (k > 1) expand(0, 0, 0.0, limit, static_cast<std::size_t>(k - 1));
+
+  double sum = top;
+  while (count() < k) {
+    if (candidates_.empty()) {
+      complete_ = true;
+      return;
+    }
+    const Candidate next = candidates_.back();
+    candidates_.pop_back();
+    const std::int64_t index = count();
+    labels_.resize(static_cast<std::size_t>((index + 1) * p));
+    const std::size_t room = static_cast<std::size_t>(k - index - 1);
+    write(next, labels_.data() + index * p, room > 0 ? loss_.data() : nullptr);
+    const double value = top - next.loss;
+    values_.push_back(value);
+    if (sum - static_cast<double>(index) * value >= mu) return;
+    sum += value;
+    if (room > 0) expand(index, next.position + 1, next.loss, limit, room);
+  }
+}
+
+bool KBest::exact_for(double mu) const {
+  if (complete_) return true;
+  double sum = 0.0;
+  for (std::size_t j = 0; j + 1 < values_.size(); ++j) sum += values_[j] - values_.back();
+  return sum >= mu;
+}
+
+}  // namespace casimir

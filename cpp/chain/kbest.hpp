@@ -1,0 +1,55 @@
+// Lazy K-best outputs of a chain: one max-product pass, then each further output is a single deviation from an earlier
+// one.
+//
+// Let beta_t(y) be the best completion from position t with label y. A path loses
+//     loss_t(l) = max_l' { T(y_{t-1}, l') + beta_t(l') } - (T(y_{t-1}, l) + beta_t(l)) >= 0
+// when it takes label l at position t and completes greedily after it. Every output is one chain of such deviations at
+// increasing positions, so a best-first search over "last deviation" yields each output once, in order of its score.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chain/chain_ops.hpp"
+
+namespace casimir {
+
+/// Outputs of one chain sorted by (score descending, labels lexicographic).
+class KBest {
+ public:
+  /// Reads the tables of backward_max. Pulls at most k outputs; with a finite mu only those whose loss is below mu, and
+  /// stops once the top-K strategy is exact (prop:smoothing:proj-simplex-2): mu <= sum_{i<=K} (z_i - z_{K+1}).
+  void run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
+           const double* best, std::int64_t k, double mu);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
+  const double* values() const { return values_.data(); }
+  const std::int32_t* labels(std::int64_t k) const { return labels_.data() + k * p_; }
+  /// Is the simplex projection of the outputs' scores over mu the projection over all outputs?
+  bool exact_for(double mu) const;
+
+ private:
+  struct Candidate {
+    double loss;
+    std::int32_t parent, position, label;
+  };
+
+  void expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room);
+  void insert(const Candidate& candidate, std::size_t room);
+  double bound(double limit, std::size_t room) const;
+  bool before(const Candidate& a, const Candidate& b);
+  void write(const Candidate& candidate, std::int32_t* labels, double* loss);
+
+  const ChainOps* ops_ = nullptr;
+  RowShape shape_{};
+  std::int64_t p_ = 0;
+  Transitions edges_{};
+  const double* beta_ = nullptr;
+  const double* best_ = nullptr;
+  bool complete_ = false;  // every output with a loss below the limit was pulled
+  std::vector<double> values_, loss_;
+  std::vector<std::int32_t> labels_, scratch_;
+  std::vector<Candidate> candidates_;  // sorted, best last
+};
+
+}  // namespace casimir

@@ -1,0 +1,52 @@
+// Chains whose unary scores are linear in sparse token features, with shared transitions, start and stop scores.
+//
+// Rows of w, each `stride` doubles: n_features unary rows, `labels` transition rows [from][to], start, stop.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chain/kbest.hpp"
+#include "weights/linear_tokens.hpp"
+
+namespace casimir {
+
+struct ChainWorkspace final : Workspace {
+  std::vector<double> u, beta, best, to, from, work, nodes;
+  std::vector<std::int32_t> path;
+  KBest kbest;
+};
+
+class LinearChain final : public LinearTokens {
+ public:
+  explicit LinearChain(const LinearTokensData& data) : LinearTokens(data) {}
+
+  std::int64_t rows() const override { return stop_row() + 1; }
+  std::unique_ptr<Workspace> workspace() const override { return std::make_unique<ChainWorkspace>(); }
+  void load_weights(const WeightView& w, Workspace& work) const override;
+  Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
+                double* parts) const override;
+  void subtract_truth(std::int64_t i, double* parts) const override;
+  void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* parts, PartList& list) const override;
+
+  /// Best labels without cost: labels[tokens], values[size].
+  void decode(const double* w, int threads, std::int64_t* labels, double* values) const;
+
+  /// Scores of tokens [first, first + count) of example i into work.u at the same positions, start and stop included;
+  /// with_cost adds the cost of each label.
+  void score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, bool with_cost,
+                    double* u) const;
+  /// Runs max-product on work.u; the best labels are in work.path. Returns the best score.
+  double best_path(std::int64_t p, ChainWorkspace& work) const;
+  double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;
+
+  Transitions transitions(const ChainWorkspace& work) const { return {work.to.data(), work.from.data(), 0}; }
+
+ private:
+  std::int64_t start_row() const { return data_.n_features + shape_.labels; }
+  std::int64_t stop_row() const { return start_row() + 1; }
+  void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* parts) const;
+};
+
+}  // namespace casimir

@@ -1,0 +1,105 @@
+// Token features -> flat arrays: sequence -> tokens (offsets), token -> features (indptr, indices, values).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "features/feature_table.hpp"
+#include "features/hash.hpp"
+
+namespace casimir {
+
+/// What number a feature name gets.
+class FeatureIndex {
+ public:
+  static FeatureIndex hashed(std::uint32_t n_buckets) { return {n_buckets, nullptr, nullptr}; }
+  static FeatureIndex known(const FeatureTable& table) { return {0, &table, nullptr}; }
+  static FeatureIndex growing(FeatureTable& table) { return {0, nullptr, &table}; }
+
+  /// FeatureTable::none for a name that has no number.
+  std::uint32_t operator()(std::string_view name) const {
+    if (growing_) return growing_->intern(name);
+    if (known_) return known_->find(name);
+    return bucket_of(hash_bytes(name), n_buckets_);
+  }
+
+ private:
+  FeatureIndex(std::uint32_t n_buckets, const FeatureTable* known, FeatureTable* growing)
+      : n_buckets_(n_buckets), known_(known), growing_(growing) {}
+
+  std::uint32_t n_buckets_;
+  const FeatureTable* known_;
+  FeatureTable* growing_;
+};
+
+struct PackedFeatures {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;  // empty as long as every weight is 1
+  bool weighted = false;
+};
+
+/// Collects features token by token; the indices of a token are sorted, equal ones stay beside each other.
+class Packer {
+ public:
+  explicit Packer(FeatureIndex index) : index_(index) {}
+
+  void add(std::string_view name, double weight) {
+    if (weight == 0.0) return;
+    const std::uint32_t number = index_(name);
+    if (number == FeatureTable::none) return;
+    if (weight != 1.0 && !packed_.weighted) {
+      packed_.values.assign(packed_.indices.size(), 1.0);
+      packed_.weighted = true;
+    }
+    packed_.indices.push_back(number);
+    if (packed_.weighted) packed_.values.push_back(weight);
+  }
+
+  void end_token() {
+    sort_from(static_cast<std::size_t>(packed_.indptr.back()));
+    packed_.indptr.push_back(static_cast<std::int64_t>(packed_.indices.size()));
+  }
+
+  /// Returns the number of tokens of the sequence.
+  std::size_t end_sequence() {
+    const auto end = static_cast<std::int64_t>(packed_.indptr.size() - 1);
+    const std::int64_t begin = packed_.offsets.back();
+    packed_.offsets.push_back(end);
+    return static_cast<std::size_t>(end - begin);
+  }
+
+  PackedFeatures finish() && {
+    packed_.offsets.shrink_to_fit();
+    packed_.indptr.shrink_to_fit();
+    packed_.indices.shrink_to_fit();
+    packed_.values.shrink_to_fit();
+    return std::move(packed_);
+  }
+
+ private:
+  void sort_from(std::size_t begin) {
+    const auto first = packed_.indices.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (!packed_.weighted) return std::sort(first, packed_.indices.end());
+    pairs_.clear();
+    for (std::size_t k = begin; k < packed_.indices.size(); ++k)
+      pairs_.emplace_back(packed_.indices[k], packed_.values[k]);
+    // By weight among equal indices, so that the order in which a dict or a set is read never shows.
+    std::sort(pairs_.begin(), pairs_.end());
+    for (std::size_t k = 0; k < pairs_.size(); ++k) {
+      packed_.indices[begin + k] = pairs_[k].first;
+      packed_.values[begin + k] = pairs_[k].second;
+    }
+  }
+
+  FeatureIndex index_;
+  PackedFeatures packed_;
+  std::vector<std::pair<std::uint32_t, double>> pairs_;
+};
+
+}  // namespace casimir

@@ -1,0 +1,30 @@
+#include "solve/dual.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace casimir {
+namespace {
+
+constexpr double kTie = 1e-11;  // relative to the largest score
+
+}  // namespace
+
+PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight) {
+  double highest = scores[0], lowest_active = INFINITY, largest = 0.0;
+  for (std::size_t k = 0; k < scores.size(); ++k) {
+    highest = std::max(highest, scores[k]);
+    largest = std::max(largest, std::abs(scores[k]));
+    if (weight[k] > 0.0) lowest_active = std::min(lowest_active, scores[k]);
+  }
+  const double tie = kTie * largest;
+  std::size_t best = 0, worst = 0;
+  while (scores[best] < highest - tie) ++best;
+  while (!(weight[worst] > 0.0) || scores[worst] > lowest_active + tie) {
+    if (++worst == scores.size()) return {best, best, 0.0};  // no weight is active: scores are not finite
+  }
+  const double gain = scores[best] - scores[worst];
+  return {best, worst, gain > tie ? gain : 0.0};
+}
+
+}  // namespace casimir

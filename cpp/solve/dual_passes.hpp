@@ -1,0 +1,167 @@
+// What dual blocks share whatever their outputs are: the weights of cached outputs, and the passes over examples.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "chain/chain_ops.hpp"
+#include "solve/dual.hpp"
+
+namespace casimir {
+
+/// The outputs of one example that were ever the oracle's answer; the truth is the first.
+struct CachedOutputs {
+  std::vector<double> weight{1.0}, cost{0.0};  // [count]
+  double gap = 0.0;
+
+  /// The index of a new output, of weight 0.
+  std::size_t add(double its_cost) {
+    weight.push_back(0.0);
+    cost.push_back(its_cost);
+    return weight.size() - 1;
+  }
+};
+
+/// The point that a pass moves: w -= scale A_i^T direction.
+struct DualPoint {
+  double* w;
+  double scale;          // 1 / (sigma n)
+  DualAverage* average;  // or null
+
+  /// Adds -scale x to w, and mass times that to q.
+  ScatterTarget target() const {
+    return average ? ScatterTarget{w, -scale, average->q, -scale * average->mass} : ScatterTarget{w, -scale};
+  }
+};
+
+/// Block: CachedOutputs, and what is known of the outputs.
+template <class Block>
+class DualPasses : public DualBlocks {
+ public:
+  PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
+                        double* w, DualAverage* average) final {
+    const DualPoint point{w, inverse_n_ / sigma, average};
+    for (std::int64_t visit = 0; visit < count; ++visit) {
+      const std::int64_t i = order[visit];
+      prefetch(order, visit, count, w, false);
+      const std::size_t target = ask_oracle(i, w);
+      update_gap(i);
+      if (rule == StepRule::kFrankWolfe)
+        frank_wolfe_step(i, target, point);
+      else
+        pairwise_steps(i, steps, point);
+      if (average) {
+        average->mass += average->next_weight;
+        average->ell_sum += average->next_weight * ell_;
+        average->next_weight += 1.0;
+      }
+    }
+    return {mean_gap(), count, count};
+  }
+
+  PassResult cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps, double skip_below,
+                         double* w) final {
+    const DualPoint point{w, inverse_n_ / sigma, nullptr};
+    const double skip_gap = skip_below * mean_gap();
+    chosen_.clear();
+    for (std::int64_t visit = 0; visit < count; ++visit)
+      if (block(order[visit]).weight.size() >= 2 && block(order[visit]).gap >= skip_gap)
+        chosen_.push_back(order[visit]);
+    const auto visits = static_cast<std::int64_t>(chosen_.size());
+    for (std::int64_t visit = 0; visit < visits; ++visit) {
+      const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
+      prefetch(chosen_.data(), visit, visits, w, true);
+      rescore(i, w);
+      update_gap(i);
+      pairwise_steps(i, steps, point);
+    }
+    return {mean_gap(), 0, visits};
+  }
+
+  double ell() const final { return ell_; }
+
+  std::int64_t cached_outputs() const final {
+    std::int64_t total = 0;
+    for (const Block& block : blocks_) total += static_cast<std::int64_t>(block.weight.size());
+    return total;
+  }
+
+  std::int64_t active_outputs() const final {
+    std::int64_t total = 0;
+    for (const Block& block : blocks_)
+      total += std::count_if(block.weight.begin(), block.weight.end(), [](double weight) { return weight > 0.0; });
+    return total;
+  }
+
+ protected:
+  explicit DualPasses(std::int64_t n)
+      : inverse_n_(1.0 / static_cast<double>(n)), blocks_(static_cast<std::size_t>(n)) {}
+
+  /// Asks the memory for what this visit and the next ones will read.
+  virtual void prefetch(const std::int64_t* /*order*/, std::int64_t /*visit*/, std::int64_t /*count*/,
+                        const double* /*w*/, bool /*cached*/) const {}
+  /// Puts the oracle's output at w into the cache; its index. Leaves the scores of the cached outputs in scores_.
+  virtual std::size_t ask_oracle(std::int64_t i, const double* w) = 0;
+  /// Scores of the cached outputs at w into scores_.
+  virtual void rescore(std::int64_t i, const double* w) = 0;
+  /// alpha <- (1 - gamma) alpha + gamma e_target with the gamma that maximises the dual.
+  virtual void frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) = 0;
+  /// Steps that move weight from the worst active output to the best cached one, as long as there is something to gain.
+  virtual void pairwise_steps(std::int64_t i, int steps, const DualPoint& point) = 0;
+
+  Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
+  const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
+
+  /// How far the weights move towards `target`: gamma of a Frank-Wolfe step of this curvature.
+  double move_towards(std::int64_t i, std::size_t target, double curvature) {
+    Block& own = block(i);
+    double gap = scores_[target], cost = own.cost[target];
+    for (std::size_t k = 0; k < scores_.size(); ++k) {
+      if (own.weight[k] == 0.0) continue;
+      gap -= own.weight[k] * scores_[k];
+      cost -= own.weight[k] * own.cost[k];
+    }
+    const double gamma = gap <= 0.0 ? 0.0 : curvature > gap ? gap / curvature : 1.0;
+    for (double& weight : own.weight) weight *= 1.0 - gamma;
+    own.weight[target] += gamma;
+    ell_ += gamma * cost * inverse_n_;
+    return gamma;
+  }
+
+  /// How much weight a pairwise step of this curvature moves.
+  double move_between(std::int64_t i, const PairwiseMove& move, double curvature) {
+    Block& own = block(i);
+    const double held = own.weight[move.worst];
+    const double step = curvature * held > move.gain ? move.gain / curvature : held;
+    own.weight[move.best] += step;
+    own.weight[move.worst] = step == held ? 0.0 : held - step;
+    ell_ += step * (own.cost[move.best] - own.cost[move.worst]) * inverse_n_;
+    return step;
+  }
+
+  double inverse_n_;
+  double ell_ = 0.0;
+  std::vector<double> scores_;  // of the cached outputs of the visit under way, up to a common constant
+
+ private:
+  /// max_k scores_k - <weight, scores>
+  void update_gap(std::int64_t i) {
+    Block& own = block(i);
+    double mean = 0.0;
+    for (std::size_t k = 0; k < scores_.size(); ++k) mean += own.weight[k] * scores_[k];
+    own.gap = std::max(0.0, *std::max_element(scores_.begin(), scores_.end()) - mean);
+  }
+
+  double mean_gap() const {
+    double total = 0.0;
+    for (const Block& block : blocks_) total += block.gap;
+    return total * inverse_n_;
+  }
+
+  std::vector<Block> blocks_;
+  std::vector<std::int64_t> chosen_;
+};
+
+}  // namespace casimir

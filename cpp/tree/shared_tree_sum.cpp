@@ -1,0 +1,128 @@
+#include "tree/shared_tree_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/lanes.hpp"
+
+namespace casimir {
+namespace {
+
+using L = Lanes<8>;
+using V = L::V;
+constexpr std::int64_t kW = 8;
+constexpr double kWidest = 600.0;  // exp(-600) is a normal number
+
+}  // namespace
+
+double SharedTreeSum::run(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges) {
+  const std::int64_t labels = tree.labels;
+  const auto [low, high] = std::minmax_element(tree.edges, tree.edges + labels * labels);
+  if (!((*high - *low) / mu < kWidest)) return run_in_logs(tree, mu, stride, nodes, edges);
+  const double top_edge = *high;
+  width_ = (labels + kW - 1) / kW * kW;
+  const auto cells = static_cast<std::size_t>(tree.p * width_), block = static_cast<std::size_t>(labels * width_);
+  if (beta_.size() < cells) beta_.resize(cells), weight_.resize(cells), message_.resize(cells);
+  factor_.assign(static_cast<std::size_t>(width_), 0.0);
+  sums_.assign(block, 0.0);
+  matrix_.assign(block, -std::numeric_limits<double>::infinity());
+  for (std::int64_t l = 0; l < labels; ++l)
+    for (std::int64_t y = 0; y < labels; ++y)
+      matrix_[static_cast<std::size_t>(l * width_ + y)] = (tree.edges[l * labels + y] - top_edge) / mu;
+  for (std::size_t j = 0; j < block; j += kW) L::store(matrix_.data() + j, L::exp(L::load(matrix_.data() + j)));
+  double value = 0.0;
+  up(tree, mu, top_edge, value, stride, nodes);
+  down(tree, stride, nodes);
+  for (std::int64_t l = 0; l < labels; ++l)
+    for (std::int64_t y = 0; y < labels; ++y)
+      edges[l * stride + y] +=
+          sums_[static_cast<std::size_t>(l * width_ + y)] * matrix_[static_cast<std::size_t>(l * width_ + y)];
+  return value;
+}
+
+/// Weights b_t and messages of all positions; at roots the marginals themselves.
+void SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride,
+                       double* nodes) {
+  const std::int64_t labels = tree.labels;
+  const double inverse_mu = 1.0 / mu;
+  for (std::int64_t t = 0; t < tree.p; ++t) {
+    double* row = beta_.data() + t * width_;
+    std::copy_n(tree.unary(t), labels, row);
+    std::fill(row + labels, row + width_, -std::numeric_limits<double>::infinity());
+  }
+  for (std::int64_t t = tree.p - 1; t >= 0; --t) {
+    const double* beta = beta_.data() + t * width_;
+    double* b = weight_.data() + t * width_;
+    double* message = message_.data() + t * width_;
+    V top = L::load(beta);
+    for (std::int64_t j = kW; j < width_; j += kW) top = L::max(top, L::load(beta + j));
+    const double best = L::highest(top);
+    V total{};
+    for (std::int64_t j = 0; j < width_; j += kW) {
+      const V weight = L::exp((L::load(beta + j) - best) * inverse_mu);
+      L::store(b + j, weight);
+      total += weight;
+    }
+    if (tree.is_root(t)) {
+      const double sum = L::sum(total);
+      value += best + mu * std::log(sum);
+      for (std::int64_t l = 0; l < labels; ++l) nodes[tree.node[t] * stride + l] = b[l] / sum;
+      continue;
+    }
+    for (std::int64_t j = 0; j < width_; j += kW) {
+      V even{}, odd{};
+      std::int64_t l = 0;
+      for (; l + 1 < labels; l += 2) {
+        even += L::load(matrix_.data() + l * width_ + j) * b[l];
+        odd += L::load(matrix_.data() + (l + 1) * width_ + j) * b[l + 1];
+      }
+      if (l < labels) even += L::load(matrix_.data() + l * width_ + j) * b[l];
+      L::store(message + j, even + odd);
+    }
+    double* above = beta_.data() + tree.parent[t] * width_;
+    for (std::int64_t y = 0; y < labels; ++y) above[y] += mu * std::log(message[y]);
+    value += best + top_edge;  // the factors that messages leave out
+  }
+}
+
+void SharedTreeSum::down(const TreeView& tree, std::int64_t stride, double* nodes) {
+  const std::int64_t labels = tree.labels;
+  double* f = factor_.data();
+  for (std::int64_t t = 0; t < tree.p; ++t) {
+    if (tree.is_root(t)) continue;
+    const double* above = nodes + tree.node[tree.parent[t]] * stride;
+    const double* message = message_.data() + t * width_;
+    const double* b = weight_.data() + t * width_;
+    double* here = nodes + tree.node[t] * stride;
+    for (std::int64_t y = 0; y < labels; ++y) f[y] = above[y] / message[y];
+    for (std::int64_t l = 0; l < labels; ++l) {
+      const double* row = matrix_.data() + l * width_;
+      double* sums = sums_.data() + l * width_;
+      V total{};
+      for (std::int64_t j = 0; j < width_; j += kW) {
+        const V factor = L::load(f + j);
+        total += L::load(row + j) * factor;
+        L::store(sums + j, L::load(sums + j) + factor * b[l]);
+      }
+      here[l] = b[l] * L::sum(total);
+    }
+  }
+}
+
+/// Any scores: every edge in the log domain, then the sum over edges.
+double SharedTreeSum::run_in_logs(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges) {
+  const std::int64_t labels = tree.labels, block = labels * labels;
+  all_nodes_.resize(static_cast<std::size_t>(tree.p * labels));
+  all_edges_.resize(static_cast<std::size_t>(tree.p * block));
+  const double value = in_logs_.run(tree, mu, all_nodes_.data(), all_edges_.data());
+  for (std::int64_t v = 0; v < tree.p; ++v) {
+    std::copy_n(all_nodes_.data() + v * labels, labels, nodes + v * stride);
+    for (std::int64_t l = 0; l < labels; ++l)
+      for (std::int64_t y = 0; y < labels; ++y)
+        edges[l * stride + y] += all_edges_[static_cast<std::size_t>(v * block + l * labels + y)];
+  }
+  return value;
+}
+
+}  // namespace casimir

@@ -1,0 +1,64 @@
+#include "weights/token_gram.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace casimir {
+namespace {
+
+constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram matrix would cost more than it saves
+
+}  // namespace
+
+TokenGram::TokenGram(const LinearChain& chain) : chain_(chain) {
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < chain.size(); ++i) {
+    const std::int64_t p = chain.length(i);
+    offset_.push_back(p <= kLongestTabulated ? total : -1);
+    if (has(i)) total += p * p;
+  }
+  const bool binary = !chain.data().features.values;
+  (binary ? counts_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total)));
+  for (std::int64_t i = 0; i < chain.size(); ++i)
+    if (has(i)) fill(i);
+}
+
+/// <x_s, x_t> for all tokens of a chain: features one after another, each adds the products of the tokens that have it.
+void TokenGram::fill(std::int64_t i) {
+  const TokenFeatures& x = chain_.data().features;
+  const std::int64_t p = chain_.length(i), first = chain_.data().offsets[i];
+  std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of the chain, by feature
+  std::vector<std::int32_t> token_of;
+  const std::int64_t begin = x.indptr[first];
+  for (std::int64_t t = 0; t < p; ++t)
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
+      entries.emplace_back(x.indices[f], static_cast<std::int32_t>(f - begin));
+      token_of.push_back(static_cast<std::int32_t>(t));
+    }
+  std::sort(entries.begin(), entries.end());
+  std::vector<double> table(static_cast<std::size_t>(p * p), 0.0);
+  for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
+    while (to < entries.size() && entries[to].first == entries[from].first) ++to;
+    for (std::size_t a = from; a < to; ++a)
+      for (std::size_t b = from; b < to; ++b) {
+        const std::int32_t fa = entries[a].second, fb = entries[b].second;
+        const double product = x.values ? x.values[begin + fa] * x.values[begin + fb] : 1.0;
+        table[static_cast<std::size_t>(token_of[static_cast<std::size_t>(fa)] * p +
+                                       token_of[static_cast<std::size_t>(fb)])] += product;
+      }
+  }
+  for (std::int64_t t = 0; t < p; ++t) table[static_cast<std::size_t>(t * p + t)] += end_scores(i, t);
+  const std::int64_t offset = offset_[static_cast<std::size_t>(i)];
+  if (x.values) {
+    std::copy(table.begin(), table.end(), table_.begin() + offset);
+    return;
+  }
+  if (*std::max_element(table.begin(), table.end()) > std::numeric_limits<std::uint16_t>::max())
+    throw std::invalid_argument("a token has too many features for the dual solver.");
+  std::transform(table.begin(), table.end(), counts_.begin() + offset,
+                 [](double count) { return static_cast<std::uint16_t>(count); });
+}
+
+}  // namespace casimir
