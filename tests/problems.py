@@ -24,9 +24,11 @@ class Parts:
     cost: Any
     y: list[IntArray]
 
-    def objective(self, lam: float, **options: Any) -> cs.Objective:
-        cost = None if options.get("loss") == "crf" else self.cost
-        return cs.Objective(self.model, self.structure, cost, self.y, lam, **options)
+    def objective(self, penalty: Any, loss: Any = "hinge", **options: Any) -> cs.Objective:
+        """loss: "hinge" with the cost, "crf", or a loss."""
+        named = {"hinge": cs.Hinge(self.cost), "crf": cs.Log()}
+        loss = named[loss] if isinstance(loss, str) else loss
+        return cs.Objective(self.model, self.structure, loss, self.y, penalty, **options)
 
 
 def chain_parts(

@@ -64,4 +64,19 @@ double l2_smoothed(const double* z, std::int64_t count, double mu, std::vector<d
   return value - 0.5 * mu * (norm - 1.0);
 }
 
+/// An upper bound of the same maximum over more outputs than the `count` listed ones, all others scoring at most the
+/// last value t: weight on them costs nothing but t, so u_j = max(z_j - t, 0) / mu, and the rest r = 1 - sum_j u_j >= 0
+/// goes to them.
+inline double l2_upper_bound(const double* z, std::int64_t count, double mu) {
+  const double t = z[count - 1];
+  double norm = 0.0, value = 0.0, rest = 1.0;
+  for (std::int64_t j = 0; j < count; ++j) {
+    const double u = (z[j] - t) / mu;
+    norm += u * u;
+    value += u * (z[j] - t);
+    rest -= u;
+  }
+  return rest < 0.0 ? z[0] + 0.5 * mu : t + value - 0.5 * mu * (norm - 1.0);
+}
+
 }  // namespace casimir

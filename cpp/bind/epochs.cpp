@@ -1,133 +1,161 @@
 #include "solve/epochs.hpp"
 
-#include <limits>
-
-#include "problem.hpp"
+#include "oracles.hpp"
+#include "spans.hpp"
 
 namespace {
 
-using Vector = InArray<double, nb::ndim<1>>;
-using OutVector = InOutArray<double, nb::ndim<1>>;
-using Order = InArray<std::int64_t, nb::ndim<1>>;
+using casimir::Answer;
+using casimir::MutableVector;
+using casimir::Problem;
+using casimir::Vector;
 
-casimir::Smoothing make_smoothing(const std::string& kind, std::int64_t k, double mu) {
-  if (kind == "hard") return {casimir::SmoothingKind::kHard, 1, 0.0};
-  if (!(mu > 0.0)) throw std::invalid_argument("smoothing needs mu > 0.");
-  if (kind == "entropy") return {casimir::SmoothingKind::kEntropy, 1, mu};
-  if (kind != "l2") throw std::invalid_argument("unknown smoothing " + kind + ".");
-  if (k < 1) throw std::invalid_argument("l2 smoothing needs k >= 1.");
-  return {casimir::SmoothingKind::kL2, k, mu};
+using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+
+void make_smoothing(casimir::Smoothing* self, const std::string& kind, std::int64_t k, double mu) {
+  if (kind != "hard" && !(mu > 0.0)) throw std::invalid_argument("smoothing needs mu > 0.");
+  if (kind == "hard")
+    *self = {casimir::SmoothingKind::kHard, 1, 0.0};
+  else if (kind == "entropy")
+    *self = {casimir::SmoothingKind::kEntropy, 1, mu};
+  else if (kind == "l2" && k >= 1)
+    *self = {casimir::SmoothingKind::kL2, k, mu};
+  else
+    throw std::invalid_argument(kind == "l2" ? "l2 smoothing needs k >= 1." : "unknown smoothing " + kind + ".");
 }
 
-void check_size(std::size_t size, std::int64_t expected, const char* name) {
-  if (static_cast<std::int64_t>(size) != expected)
-    throw std::invalid_argument(std::string(name) + " has " + std::to_string(size) + " entries instead of " +
-                                std::to_string(expected) + ".");
-}
-
-void check_order(const Order& order, std::int64_t n) {
-  for (std::size_t t = 0; t < order.size(); ++t)
-    if (order.data()[t] < 0 || order.data()[t] >= n)
-      throw std::invalid_argument("order names an example that does not exist.");
-}
-
-nb::object full_pass(const ProblemHandle& handle, Vector w, const std::string& kind, std::int64_t k, double mu,
-                     int threads, nb::object parts, nb::object gradient) {
-  const casimir::Problem& problem = *handle.problem;
-  check_labelled(handle);
-  const std::int64_t n = problem.size();
-  check_size(w.size(), problem.dim(), "w");
-  const auto smoothing = make_smoothing(kind, k, mu);
-  double *parts_data = nullptr, *gradient_data = nullptr;
-  if (!parts.is_none()) {
-    const auto array = array_of<OutVector>(parts, "parts");
-    check_size(array.size(), problem.part_offset(n), "parts");
-    parts_data = array.data();
+void make_penalty(casimir::Penalty* self, double l1, double l2, Vector strength, std::span<const std::uint8_t> mask,
+                  double kappa, Vector center) {
+  std::int64_t n = 0;
+  for (const std::size_t size : {strength.size(), mask.size(), center.size()}) {
+    if (size != 0 && n != 0 && static_cast<std::int64_t>(size) != n)
+      throw std::invalid_argument("the arrays of a penalty must have one length.");
+    if (size != 0) n = static_cast<std::int64_t>(size);
   }
-  if (!gradient.is_none()) {
-    const auto array = array_of<OutVector>(gradient, "gradient");
-    check_size(array.size(), problem.dim(), "gradient");
-    gradient_data = array.data();
-  }
-  std::vector<casimir::Answer> answers(static_cast<std::size_t>(n));
+  *self = {l1,
+           l2,
+           strength.empty() ? nullptr : strength.data(),
+           mask.empty() ? nullptr : mask.data(),
+           kappa,
+           center.empty() ? nullptr : center.data(),
+           n};
+}
+
+template <class T, class Of>
+nb::object column(const std::vector<Answer>& answers, Of&& of) {
+  std::vector<T> values;
+  values.reserve(answers.size());
+  for (const Answer& answer : answers) values.push_back(of(answer));
+  const std::size_t size = values.size();
+  return make_array(std::move(values), {size});
+}
+
+nb::object full_pass(const Problem& problem, Vector w, const casimir::Smoothing& smoothing, int threads,
+                     MutableVector marginals, MutableVector gradient) {
+  std::vector<Answer> answers(static_cast<std::size_t>(problem.n_examples()));
   {
     nb::gil_scoped_release release;
-    casimir::full_pass(problem, w.data(), smoothing, threads, answers.data(), parts_data, gradient_data);
+    casimir::full_pass(problem, w, smoothing, threads, answers.data(), marginals, gradient);
   }
-  std::vector<double> value, max_value, cost;
-  std::vector<std::uint8_t> exact;
-  for (auto* column : {&value, &max_value, &cost}) column->reserve(answers.size());
-  exact.reserve(answers.size());
-  for (const auto& answer : answers) {
-    value.push_back(answer.value);
-    max_value.push_back(answer.max_value);
-    cost.push_back(answer.cost);
-    exact.push_back(answer.exact);
-  }
-  const std::size_t size = answers.size();
-  return nb::make_tuple(make_array(std::move(value), {size}), make_array(std::move(max_value), {size}),
-                        make_array(std::move(cost), {size}), make_array(std::move(exact), {size}));
+  return nb::make_tuple(column<double>(answers, [](const Answer& a) { return a.value; }),
+                        column<double>(answers, [](const Answer& a) { return a.max_value; }),
+                        column<double>(answers, [](const Answer& a) { return a.cost; }),
+                        column<double>(answers, [](const Answer& a) { return a.upper; }),
+                        column<std::uint8_t>(answers, [](const Answer& a) { return a.exact; }));
 }
 
-nb::object sgd_epoch(const ProblemHandle& handle, Order order, Vector gamma, nb::object averaging, double lam,
-                     const std::string& kind, std::int64_t k, double mu, OutVector w, nb::object q, double mass) {
-  const casimir::Problem& problem = *handle.problem;
-  check_labelled(handle);
-  check_size(w.size(), problem.dim(), "w");
-  check_size(gamma.size(), static_cast<std::int64_t>(order.size()), "gamma");
-  check_order(order, problem.size());
-  const auto smoothing = make_smoothing(kind, k, mu);
-  casimir::AveragedIterate iterate{w.data(), 1.0, nullptr, mass};
-  const double* weights = nullptr;
-  if (!q.is_none()) {
-    const auto array = array_of<OutVector>(q, "q");
-    check_size(array.size(), problem.dim(), "q");
-    const auto given = array_of<Vector>(averaging, "averaging");
-    check_size(given.size(), static_cast<std::int64_t>(order.size()), "averaging");
-    iterate.q = array.data();
-    weights = given.data();
-  }
-  casimir::SeenSums seen;
-  {
-    nb::gil_scoped_release release;
-    seen = casimir::sgd_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma.data(), weights,
-                              lam, smoothing, iterate);
-  }
-  return nb::make_tuple(seen.loss, seen.cost, iterate.mass);
+void check_example(const Problem& problem, std::int64_t i) {
+  if (i < 0 || i >= problem.n_examples()) throw std::invalid_argument("there is no such example.");
 }
 
-double svrg_epoch(const ProblemHandle& handle, Order order, double gamma, double sigma, Vector c, Vector snapshot,
-                  const std::string& kind, std::int64_t k, double mu, OutVector w, OutVector average) {
-  const casimir::Problem& problem = *handle.problem;
-  check_labelled(handle);
-  check_size(w.size(), problem.dim(), "w");
-  check_size(c.size(), problem.dim(), "c");
-  check_size(average.size(), problem.dim(), "average");
-  check_size(snapshot.size(), problem.part_offset(problem.size()), "snapshot");
-  check_order(order, problem.size());
-  if (order.size() == 0) throw std::invalid_argument("an SVRG epoch needs at least one step.");
-  const auto smoothing = make_smoothing(kind, k, mu);
-  nb::gil_scoped_release release;
-  return casimir::svrg_epoch(problem, order.data(), static_cast<std::int64_t>(order.size()), gamma, sigma, c.data(),
-                             snapshot.data(), smoothing, w.data(), average.data());
+nb::object oracle(const Problem& problem, std::int64_t i, Vector w, const casimir::Smoothing& smoothing) {
+  check_example(problem, i);
+  casimir::check_size(w.size(), problem.n_params(), "w");
+  std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_count(i)));
+  const auto work = problem.workspace();
+  const casimir::WeightView view{w.data()};
+  problem.load_weights(view, *work);
+  const Answer answer = problem.oracle(i, view, smoothing, *work, marginals.data());
+  const std::size_t size = marginals.size();
+  return nb::make_tuple(answer.value, answer.max_value, answer.cost, make_array(std::move(marginals), {size}));
+}
+
+void scatter(const Problem& problem, std::int64_t i, Vector marginals, double scale, MutableVector out) {
+  check_example(problem, i);
+  casimir::check_size(marginals.size(), problem.marginal_count(i), "marginals");
+  casimir::check_size(out.size(), problem.n_params(), "out");
+  problem.scatter(i, marginals.data(), {out.data(), scale});
+}
+
+nb::object truth(const Problem& problem, std::int64_t i) {
+  check_example(problem, i);
+  if (!problem.has_truth()) throw std::invalid_argument("there is no truth: give y.");
+  std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_count(i)));
+  problem.subtract_truth(i, marginals.data());
+  for (double& value : marginals) value = 0.0 - value;
+  const std::size_t size = marginals.size();
+  return make_array(std::move(marginals), {size});
+}
+
+nb::object decode(const Problem& problem, Vector w, int threads) {
+  casimir::check_size(w.size(), problem.n_params(), "w");
+  const std::int64_t n = problem.n_examples();
+  return max_arrays(static_cast<std::size_t>(n), static_cast<std::size_t>(problem.output_offset(n)),
+                    [&](double* values, std::int64_t* labels) { problem.decode(w.data(), threads, labels, values); });
+}
+
+void set_scales(Problem& problem, Vector scales) {
+  casimir::check_size(scales.size(), problem.n_examples(), "scales");
+  std::int64_t active = 0;
+  for (const double scale : scales) active += scale > 0.0;
+  problem.set_scales(scales.data(), active);
 }
 
 }  // namespace
 
 void bind_epochs(nb::module_& m) {
-  nb::class_<ProblemHandle>(m, "Problem", "A finite sum with linear scores whose epochs run natively.")
-      .def_prop_ro("size", [](const ProblemHandle& h) { return h.problem->size(); })
-      .def_prop_ro("dim", [](const ProblemHandle& h) { return h.problem->dim(); })
-      .def_prop_ro("n_parts", [](const ProblemHandle& h) { return h.problem->part_offset(h.problem->size()); })
-      .def("full_pass", &full_pass, nb::arg("w").noconvert(), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
-           nb::arg("threads"), nb::arg("parts").none(), nb::arg("gradient").none(),
-           "(value, max_value, cost, exact) of every example; fills parts and gradient when given.")
-      .def("sgd_epoch", &sgd_epoch, nb::arg("order").noconvert(), nb::arg("gamma").noconvert(),
-           nb::arg("averaging").none(), nb::arg("lam"), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
-           nb::arg("w").noconvert(), nb::arg("q").none(), nb::arg("mass"),
-           "(sum of losses, sum of costs, mass); w and q are updated in place, and sum_t a_t w_t = mass w - q.")
-      .def("svrg_epoch", &svrg_epoch, nb::arg("order").noconvert(), nb::arg("gamma"), nb::arg("sigma"),
-           nb::arg("c").noconvert(), nb::arg("snapshot").noconvert(), nb::arg("kind"), nb::arg("k"), nb::arg("mu"),
-           nb::arg("w").noconvert(), nb::arg("average").noconvert(),
-           "Sum of losses; w is updated in place and average becomes the mean iterate.");
+  nb::class_<casimir::Smoothing>(m, "Smoothing", "Which smoothed max: 'hard', 'l2' with k, or 'entropy'; and mu.")
+      .def("__init__", &make_smoothing, nb::arg("kind"), nb::arg("k"), nb::arg("mu"));
+  nb::class_<casimir::Penalty>(m, "Penalty", "sum_j s_j (l1 |w_j| + l2/2 w_j^2) + kappa/2 |w - z|^2, some w_j >= 0.")
+      .def("__init__", &make_penalty, nb::arg("l1"), nb::arg("l2"), nb::arg("strength").none(),
+           nb::arg("nonnegative").none(), nb::arg("kappa"), nb::arg("center").none(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>(), nb::keep_alive<1, 7>());
+  nb::class_<casimir::IterateSum>(m, "IterateSum", "sum_t a_t w_t = mass w - q, given the last iterate w.")
+      .def(
+          "__init__",
+          [](casimir::IterateSum* self, MutableVector q, double mass) {
+            *self = {q.empty() ? nullptr : q.data(), mass};
+          },
+          nb::arg("q").none(), nb::arg("mass"), nb::keep_alive<1, 2>())
+      .def_ro("mass", &casimir::IterateSum::mass);
+  nb::class_<casimir::SeenSums>(m, "SeenSums", "Sums of losses and of expected costs over the steps of an epoch.")
+      .def_ro("loss", &casimir::SeenSums::loss)
+      .def_ro("cost", &casimir::SeenSums::cost);
+
+  nb::class_<Problem>(m, "Problem", "A finite sum with linear scores whose epochs run natively.")
+      .def_prop_ro("n_examples", &Problem::n_examples)
+      .def_prop_ro("n_params", &Problem::n_params)
+      .def_prop_ro("n_marginals", [](const Problem& p) { return p.marginal_offset(p.n_examples()); })
+      .def("marginal_offset", &Problem::marginal_offset, nb::arg("i"))
+      .def("set_scales", &set_scales, nb::arg("scales"), nb::keep_alive<1, 2>(), "How much every example counts.")
+      .def("full_pass", &full_pass, nb::arg("w"), nb::arg("smoothing"), nb::arg("threads"), nb::arg("marginals").none(),
+           nb::arg("gradient").none(),
+           "(value, max_value, cost, upper, exact) of every example; fills marginals and gradient when given.")
+      .def("oracle", &oracle, nb::arg("i"), nb::arg("w"), nb::arg("smoothing"),
+           "(value, max_value, cost, marginals) of one example.")
+      .def("scatter", &scatter, nb::arg("i"), nb::arg("marginals"), nb::arg("scale"), nb::arg("out"),
+           "out += scale J_i^T marginals.")
+      .def("truth", &truth, nb::arg("i"), "The marginals of the true output.")
+      .def("decode", &decode, nb::arg("w"), nb::arg("threads"),
+           "(value f64[n], outputs i64) of the best outputs, fixed scores included.")
+      .def("dual_blocks", &Problem::dual_blocks, nb::keep_alive<0, 1>(), "Dual blocks that start at the truth.");
+
+  m.def("sgd_epoch", &casimir::sgd_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
+        nb::arg("averaging").none(), nb::arg("penalty"), nb::arg("smoothing"), nb::arg("w"), nb::arg("sum"));
+  m.def("svrg_epoch", &casimir::svrg_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
+        nb::arg("penalty"), nb::arg("full"), nb::arg("snapshot"), nb::arg("smoothing"), nb::arg("w"),
+        nb::arg("average"));
+  m.def("saga_epoch", &casimir::saga_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
+        nb::arg("averaging").none(), nb::arg("penalty"), nb::arg("table"), nb::arg("mean"), nb::arg("smoothing"),
+        nb::arg("w"), nb::arg("sum"));
 }

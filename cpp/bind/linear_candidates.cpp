@@ -1,10 +1,5 @@
 #include "candidates/linear_candidates.hpp"
 
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
-#include "oracles.hpp"
 #include "problem.hpp"
 
 namespace {
@@ -23,45 +18,26 @@ void check_labels(const Labels& y, const Ints& offsets) {
 }
 
 template <class T>
-ProblemHandle make_linear_candidates(Ints offsets, InArray<T, nb::ndim<2>> features, std::optional<Labels> y,
-                                     std::optional<Vector> cost) {
+std::unique_ptr<casimir::Problem> make_linear_candidates(Ints offsets, InArray<T, nb::ndim<2>> features,
+                                                         std::optional<Labels> y, std::optional<Vector> cost) {
   const auto total = static_cast<std::int64_t>(features.shape(0));
   const auto dim = static_cast<std::int64_t>(features.shape(1));
   if (dim < 1) throw std::invalid_argument("features needs at least one column.");
   check_offsets(offsets.data(), offsets.size(), total, false, "offsets");
-  casimir::LinearCandidatesData data{offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1,
-                                     casimir::DenseRows(features.data(), dim), nullptr, nullptr};
-  ProblemHandle handle;
-  handle.owners = {nb::cast(offsets), nb::cast(features)};
-  if (y) {
-    check_labels(*y, offsets);
-    data.y = y->data();
-    handle.labelled = true;
-    handle.owners.push_back(nb::cast(*y));
-  }
-  if (cost) {
-    if (static_cast<std::int64_t>(cost->size()) != total)
-      throw std::invalid_argument("cost has " + std::to_string(cost->size()) + " entries for " + std::to_string(total) +
-                                  " candidates.");
-    data.cost = cost->data();
-    handle.owners.push_back(nb::cast(*cost));
-  }
-  handle.problem = std::make_unique<casimir::LinearCandidates>(data);
-  return handle;
-}
-
-nb::object decode_candidates(const ProblemHandle& handle, Vector w, int threads) {
-  const auto& candidates =
-      problem_as<casimir::LinearCandidates>(handle, w, "decode_candidates needs linear candidates.");
-  const auto n = static_cast<std::size_t>(candidates.size());
-  return max_arrays(
-      n, n, [&](double* values, std::int64_t* indices) { candidates.decode(w.data(), threads, indices, values); });
+  if (y) check_labels(*y, offsets);
+  if (cost && static_cast<std::int64_t>(cost->size()) != total)
+    throw std::invalid_argument("cost has " + std::to_string(cost->size()) + " entries for " + std::to_string(total) +
+                                " candidates.");
+  return std::make_unique<casimir::LinearCandidates>(casimir::LinearCandidatesData{
+      offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, casimir::DenseRows(features.data(), dim),
+      y ? y->data() : nullptr, cost ? cost->data() : nullptr});
 }
 
 template <class T>
 void bind_storage(nb::module_& m) {
   m.def("linear_candidates", &make_linear_candidates<T>, nb::arg("offsets").noconvert(),
         nb::arg("features").noconvert(), nb::arg("y").noconvert().none(), nb::arg("cost").noconvert().none(),
+        nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
         "A Problem of candidate lists with dense features, float64 or float32 [N, d].");
 }
 
@@ -70,6 +46,4 @@ void bind_storage(nb::module_& m) {
 void bind_linear_candidates(nb::module_& m) {
   bind_storage<double>(m);
   bind_storage<float>(m);
-  m.def("decode_candidates", &decode_candidates, nb::arg("problem"), nb::arg("w").noconvert(), nb::arg("threads"),
-        "(value f64[n], index i64[n]) of the best candidates without cost.");
 }

@@ -1,23 +1,14 @@
 #include "chain/linear_chain.hpp"
 
-#include "oracles.hpp"
 #include "token_features.hpp"
 
 namespace {
 
-ProblemHandle make_linear_chain(Ints offsets, Ints indptr, Indices indices, nb::object values, std::int64_t n_features,
-                                int n_labels, nb::object y, nb::object cost) {
-  ProblemHandle handle;
-  handle.problem = std::make_unique<casimir::LinearChain>(
-      make_tokens(offsets, indptr, indices, values, n_features, n_labels, y, cost, handle));
-  return handle;
-}
-
-nb::object decode(const ProblemHandle& handle, InArray<double, nb::ndim<1>> w, int threads) {
-  const auto& chain = problem_as<casimir::LinearChain>(handle, w, "decode needs a linear chain.");
-  const auto n = static_cast<std::size_t>(chain.size());
-  return max_arrays(n, static_cast<std::size_t>(chain.data().offsets[n]),
-                    [&](double* values, std::int64_t* labels) { chain.decode(w.data(), threads, labels, values); });
+std::unique_ptr<casimir::Problem> make_linear_chain(Ints offsets, Ints indptr, Indices indices, nb::object values,
+                                                    std::int64_t n_features, int n_labels, nb::object y,
+                                                    nb::object fixed_nodes, nb::object fixed_pairs) {
+  return std::make_unique<casimir::LinearChain>(
+      checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, fixed_nodes, fixed_pairs));
 }
 
 }  // namespace
@@ -25,7 +16,7 @@ nb::object decode(const ProblemHandle& handle, InArray<double, nb::ndim<1>> w, i
 void bind_linear_chain(nb::module_& m) {
   m.def("linear_chain", &make_linear_chain, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
-        nb::arg("y").none(), nb::arg("cost").none(), "A Problem of chains with sparse token features.");
-  m.def("decode", &decode, nb::arg("problem"), nb::arg("w").noconvert(), nb::arg("threads"),
-        "(value f64[n], labels i64[tokens]) of the best outputs without cost.");
+        nb::arg("y").none(), nb::arg("fixed_nodes").none(), nb::arg("fixed_pairs").none(), nb::keep_alive<0, 1>(),
+        nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(),
+        nb::keep_alive<0, 9>(), "A Problem of chains with sparse token features.");
 }

@@ -1,4 +1,4 @@
-// Checks of what problems with sparse token features take: features, labels and costs of labels.
+// Checks of what problems with sparse token features take: features, labels and fixed scores.
 #pragma once
 
 #include "problem.hpp"
@@ -25,50 +25,47 @@ inline void check_token_features(const Ints& offsets, const Ints& indptr, const 
     }
 }
 
-/// The values of the features, kept alive by the handle; null when all are 1.
-inline const double* take_values(const nb::object& values, std::size_t count, ProblemHandle& handle) {
+/// The values of the features; null when all are 1.
+inline const double* checked_values(const nb::object& values, std::size_t count) {
   if (values.is_none()) return nullptr;
   const auto array = array_of<InArray<double, nb::ndim<1>>>(values, "values");
   if (array.size() != count) throw std::invalid_argument("values must have one entry per feature index.");
-  handle.owners.push_back(nb::cast(array));
   return array.data();
 }
 
-/// The true labels of all tokens, or null; the handle knows whether there are any.
-inline const std::int32_t* take_labels(const nb::object& y, std::size_t tokens, int n_labels, ProblemHandle& handle) {
+/// The true labels of all tokens, or null.
+inline const std::int32_t* checked_labels(const nb::object& y, std::size_t tokens, int n_labels) {
   if (y.is_none()) return nullptr;
   const auto array = array_of<InArray<std::int32_t, nb::ndim<1>>>(y, "y");
   if (array.size() != tokens) throw std::invalid_argument("y must have one label per token.");
   for (std::size_t t = 0; t < array.size(); ++t)
     if (array.data()[t] < 0 || array.data()[t] >= n_labels) throw std::invalid_argument("a label is out of range.");
-  handle.labelled = true;
-  handle.owners.push_back(nb::cast(array));
   return array.data();
 }
 
-/// The costs of labels, [labels, labels], or null.
-inline const double* take_cost(const nb::object& cost, int n_labels, ProblemHandle& handle) {
-  if (cost.is_none()) return nullptr;
-  const auto array = array_of<InArray<double, nb::ndim<2>>>(cost, "cost");
-  if (array.shape(0) != static_cast<std::size_t>(n_labels) || array.shape(1) != static_cast<std::size_t>(n_labels))
-    throw std::invalid_argument("cost must be [labels, labels].");
-  handle.owners.push_back(nb::cast(array));
+/// A matrix [rows, labels], or null.
+inline const double* checked_scores(const nb::object& scores, std::size_t rows, int n_labels, const char* name) {
+  if (scores.is_none()) return nullptr;
+  const auto array = array_of<InArray<double, nb::ndim<2>>>(scores, name);
+  if (array.shape(0) != rows || array.shape(1) != static_cast<std::size_t>(n_labels))
+    throw std::invalid_argument(std::string(name) + " has the wrong shape.");
   return array.data();
 }
 
-/// Checks that the arrays fit together; the handle keeps them alive.
-inline casimir::LinearTokensData make_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
-                                             const nb::object& values, std::int64_t n_features, int n_labels,
-                                             const nb::object& y, const nb::object& cost, ProblemHandle& handle) {
+/// Checks that the arrays fit together. The problem looks into all of them but fixed_nodes.
+inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
+                                                const nb::object& values, std::int64_t n_features, int n_labels,
+                                                const nb::object& y, const nb::object& fixed_nodes,
+                                                const nb::object& fixed_pairs) {
   if (n_labels < 1) throw std::invalid_argument("there must be at least one label.");
   check_token_features(offsets, indptr, indices, n_features);
-  for (const nb::object& owner : {nb::cast(offsets), nb::cast(indptr), nb::cast(indices)})
-    handle.owners.push_back(owner);
+  const std::size_t tokens = indptr.size() - 1;
   return {offsets.data(),
           static_cast<std::int64_t>(offsets.size()) - 1,
-          {indptr.data(), indices.data(), take_values(values, indices.size(), handle)},
+          {indptr.data(), indices.data(), checked_values(values, indices.size())},
           n_features,
           n_labels,
-          take_labels(y, indptr.size() - 1, n_labels, handle),
-          take_cost(cost, n_labels, handle)};
+          checked_labels(y, tokens, n_labels),
+          checked_scores(fixed_nodes, tokens, n_labels, "fixed_nodes"),
+          checked_scores(fixed_pairs, static_cast<std::size_t>(n_labels), n_labels, "fixed_pairs")};
 }

@@ -16,15 +16,12 @@ void add_row(const DenseRows& rows, std::int64_t row, double weight, const Scatt
 
 }  // namespace
 
-CandidateDual::CandidateDual(const LinearCandidates& candidates)
-    : DualPasses(candidates.size()), candidates_(candidates) {
-  if (candidates.size() == 0 || !candidates.data().y)
-    throw std::invalid_argument("the dual solver needs examples with labels.");
-  for (std::int64_t i = 0; i < candidates.size(); ++i) {
+CandidateDual::CandidateDual(const LinearCandidates& candidates) : DualPasses(candidates), candidates_(candidates) {
+  for (std::int64_t i = 0; i < candidates.n_examples(); ++i) {
     const std::int64_t truth = candidates.truth(i);
     block(i).candidate = {static_cast<std::int32_t>(truth)};
     block(i).cost = {candidates.cost_of(i, truth)};
-    ell_ += block(i).cost[0] * inverse_n_;
+    ell_ += block(i).cost[0] * candidates.share(i);
   }
 }
 
@@ -45,7 +42,7 @@ std::size_t CandidateDual::remember(std::int64_t i, std::int64_t candidate) {
 std::size_t CandidateDual::ask_oracle(std::int64_t i, const double* w) {
   const std::int64_t m = candidates_.count(i);
   all_scores_.resize(static_cast<std::size_t>(m));
-  candidates_.score(i, 0, m, {w}, true, all_scores_.data());
+  candidates_.score(i, 0, m, {w}, all_scores_.data());
   const std::size_t target = remember(i, best_candidate(all_scores_.data(), m));
   scores_.clear();
   for (const std::int32_t j : block(i).candidate) scores_.push_back(all_scores_[static_cast<std::size_t>(j)]);
@@ -55,7 +52,7 @@ std::size_t CandidateDual::ask_oracle(std::int64_t i, const double* w) {
 void CandidateDual::rescore(std::int64_t i, const double* w) {
   const std::vector<std::int32_t>& known = block(i).candidate;
   scores_.resize(known.size());
-  for (std::size_t k = 0; k < known.size(); ++k) candidates_.score(i, known[k], 1, {w}, true, &scores_[k]);
+  for (std::size_t k = 0; k < known.size(); ++k) candidates_.score(i, known[k], 1, {w}, &scores_[k]);
 }
 
 /// Inner products of the cached candidates, for as many as it pays.
@@ -85,6 +82,7 @@ void CandidateDual::frank_wolfe_step(std::int64_t i, std::size_t target, const D
   const DenseRows direction(direction_.data(), features.dim());
   const double gamma = move_towards(i, target, direction.inner(0, 0) * point.scale);
   add_row(direction, 0, gamma, point.target());
+  point.refresh(0, features.dim());
 }
 
 /// One pairwise step; false when there is nothing to gain. The cached scores follow the step unless it is the last.
@@ -105,9 +103,19 @@ bool CandidateDual::pairwise_step(std::int64_t i, double scale, bool last) {
 void CandidateDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
   change_.assign(scores_.size(), 0.0);
   for (int step = 1; step <= steps && pairwise_step(i, point.scale, step == steps); ++step) {
+    if (point.is_linear() || step == steps) continue;
+    apply(i, point);
+    rescore(i, point.w());
   }
+  apply(i, point);
+}
+
+/// Adds the change of the weights of cached outputs to the point, and clears it.
+void CandidateDual::apply(std::int64_t i, const DualPoint& point) {
   for (std::size_t k = 0; k < change_.size(); ++k)
     if (change_[k] != 0.0) add_row(candidates_.data().features, row(i, k), change_[k], point.target());
+  std::fill(change_.begin(), change_.end(), 0.0);
+  point.refresh(0, candidates_.n_params());
 }
 
 }  // namespace casimir

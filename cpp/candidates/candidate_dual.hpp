@@ -28,6 +28,7 @@ class CandidateDual final : public DualPasses<CandidateOutputs> {
 
   std::size_t remember(std::int64_t i, std::int64_t candidate);
   bool pairwise_step(std::int64_t i, double scale, bool last);
+  void apply(std::int64_t i, const DualPoint& point);
   void tabulate_gram(std::int64_t i);
   double gram(std::int64_t i, std::size_t a, std::size_t b) const;
   std::int64_t row(std::int64_t i, std::size_t k) const;

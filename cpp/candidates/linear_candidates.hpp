@@ -14,15 +14,15 @@
 namespace casimir {
 
 struct LinearCandidatesData {
-  const std::int64_t* offsets;  // [size + 1] example -> candidates, none of them empty
-  std::int64_t size;
+  const std::int64_t* offsets;  // [n + 1] example -> candidates, none of them empty
+  std::int64_t n;
   DenseRows features;     // one row per candidate
-  const std::int32_t* y;  // [size] index of the true candidate in its list, or null
+  const std::int32_t* y;  // [n] index of the true candidate in its list, or null
   const double* cost;     // one per candidate: the cost of choosing it (0 at the truth), or null
 };
 
 struct CandidatesWorkspace final : Workspace {
-  std::vector<double> scores, weights;
+  std::vector<double> scores, weights, best;
   std::vector<std::int32_t> heap;
 };
 
@@ -30,26 +30,28 @@ class LinearCandidates final : public Problem {
  public:
   explicit LinearCandidates(const LinearCandidatesData& data) : data_(data) {}
 
-  std::int64_t size() const override { return data_.size; }
-  std::int64_t dim() const override { return data_.features.dim(); }
-  std::int64_t rows() const override { return dim(); }
-  std::int64_t part_offset(std::int64_t i) const override { return data_.offsets[i]; }
+  std::int64_t n_examples() const override { return data_.n; }
+  std::int64_t n_params() const override { return data_.features.dim(); }
+  bool has_truth() const override { return data_.y; }
+  std::int64_t rows() const override { return n_params(); }
+  std::int64_t marginal_offset(std::int64_t i) const override { return data_.offsets[i]; }
+  std::int64_t output_offset(std::int64_t i) const override { return i; }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<CandidatesWorkspace>(); }
   void load_weights(const WeightView&, Workspace&) const override {}
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
-                double* parts) const override;
+                double* marginals) const override;
   void prefetch(std::int64_t, const WeightView&) const override {}  // dense rows stream well by themselves
-  void subtract_truth(std::int64_t i, double* parts) const override { parts[truth(i)] -= 1.0; }
-  void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
-  void collect(std::int64_t i, const double* parts, PartList& list) const override;
-  void scatter_list(const PartList& list, const ScatterTarget& target) const override;
+  void subtract_truth(std::int64_t i, double* marginals) const override { marginals[truth(i)] -= 1.0; }
+  void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
+  void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
+  void touched(std::int64_t, std::vector<RowRange>& ranges) const override { ranges.emplace_back(0, rows()); }
+  /// Ties go to the lowest candidate.
+  void decode(const double* w, int threads, std::int64_t* indices, double* values) const override;
+  std::unique_ptr<DualBlocks> dual_blocks() const override;
 
-  /// Best candidate of every example without cost, ties to the lowest: indices[size], values[size].
-  void decode(const double* w, int threads, std::int64_t* indices, double* values) const;
-
-  /// Scores of candidates [first, first + count) of example i; with_cost adds their cost.
-  void score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, bool with_cost,
-             double* out) const;
+  /// Scores of candidates [first, first + count) of example i, their costs included.
+  void score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, double* out) const;
 
   const LinearCandidatesData& data() const { return data_; }
   std::int64_t count(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
@@ -57,9 +59,9 @@ class LinearCandidates final : public Problem {
   double cost_of(std::int64_t i, std::int64_t j) const { return data_.cost ? data_.cost[data_.offsets[i] + j] : 0.0; }
 
  private:
+  struct Oracles;
+
   void add_candidate(std::int64_t row, double weight, const ScatterTarget& target) const;
-  Answer entropy(std::int64_t i, double top, double mu, double* parts, CandidatesWorkspace& work) const;
-  Answer top_k(std::int64_t i, double top, const Smoothing& smoothing, double* parts, CandidatesWorkspace& work) const;
 
   LinearCandidatesData data_;
 };

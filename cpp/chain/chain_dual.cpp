@@ -4,10 +4,10 @@
 
 namespace casimir {
 
-ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain.size()), chain_(chain), gram_(chain) {
+ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain) {
   check_label_count(chain.shape().labels);
   std::int64_t longest = 0;
-  for (std::int64_t i = 0; i < chain.size(); ++i) {
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
     longest = std::max(longest, chain.length(i));
     block(i).labels.assign(chain.truth(i), chain.truth(i) + chain.length(i));
   }
@@ -23,9 +23,7 @@ ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain.size()), chain
 std::size_t ChainDual::remember(std::int64_t i, const std::int32_t* labels) {
   const std::int64_t p = chain_.length(i);
   if (const auto known = block(i).find(labels, p)) return *known;
-  double cost = 0.0;
-  for (std::int64_t t = 0; t < p; ++t) cost += chain_.cost_of(chain_.truth(i)[t], labels[t]);
-  return block(i).add(labels, p, cost);
+  return block(i).add(labels, p, chain_.cost_of(i, labels));
 }
 
 /// Scores of the cached outputs from work_.u and work_.to, leaving out what all of them share.
@@ -207,16 +205,22 @@ void ChainDual::apply(std::int64_t i, const DualPoint& point) {
   }
   for (std::int64_t y = 0; y < shape.labels; ++y) add_row(base + y, edge_total_.data() + y * stride);
   std::fill(edge_total_.begin(), edge_total_.end(), 0.0);
+  if (point.is_linear()) return;
+  const TokenFeatures& x = chain_.data().features;
+  for (const std::int32_t t : own.nodes)
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f)
+      point.refresh(x.indices[f], x.indices[f] + std::int64_t{1});
+  point.refresh(base, base + shape.labels + 2);  // transitions, start and stop
 }
 
 void ChainDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
   for (int step = 1; step <= steps && pairwise_step(i, point.scale, step == steps); ++step) {
     if (step == steps) break;
-    if (gram_.has(i)) {
+    if (gram_.has(i) && point.is_linear()) {
       score_outputs(i);
     } else {
       apply(i, point);
-      rescore(i, point.w);
+      rescore(i, point.w());
     }
   }
   apply(i, point);
@@ -225,9 +229,13 @@ void ChainDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point
 /// From the tokens on which the cached outputs differ, and the transitions.
 void ChainDual::rescore(std::int64_t i, const double* w) {
   const RowShape shape = chain_.shape();
-  const double* transitions = w + chain_.data().n_features * shape.stride;
-  work_.to.assign(transitions, transitions + shape.labels * shape.stride);
-  for (const std::int32_t t : block(i).nodes) chain_.score_tokens(i, t, 1, {w}, true, work_.u.data());
+  if (chain_.data().fixed_pairs) {
+    chain_.load_transitions({w}, work_.to);
+  } else {
+    const double* transitions = w + chain_.data().n_features * shape.stride;
+    work_.to.assign(transitions, transitions + shape.labels * shape.stride);
+  }
+  for (const std::int32_t t : block(i).nodes) chain_.score_tokens(i, t, 1, {w}, work_.u.data());
   score_outputs(i);
 }
 
@@ -235,7 +243,7 @@ std::size_t ChainDual::ask_oracle(std::int64_t i, const double* w) {
   const WeightView view{w};
   const std::int64_t p = chain_.length(i);
   chain_.load_weights(view, work_);
-  chain_.score_tokens(i, 0, p, view, true, work_.u.data());
+  chain_.score_tokens(i, 0, p, view, work_.u.data());
   chain_.best_path(p, work_);
   const std::size_t target = remember(i, work_.path.data());
   score_outputs(i);
@@ -247,7 +255,7 @@ double ChainDual::direction_norm(std::int64_t i, const std::vector<std::int32_t>
   const RowShape shape = chain_.shape();
   const TokenFeatures& x = chain_.data().features;
   const std::int64_t stride = shape.stride, first = chain_.data().offsets[i];
-  gathered_.resize(static_cast<std::size_t>(chain_.dim()), 0.0);
+  gathered_.resize(static_cast<std::size_t>(chain_.n_params()), 0.0);
   double norm = 0.0;
   for (const std::int32_t t : tokens) {
     const double* row = direction_.data() + t * stride;

@@ -3,39 +3,9 @@
 
 #include <cstdint>
 
+#include "weights/weight_view.hpp"
+
 namespace casimir {
-
-/// w = a * c + s * v: the affine form in which stochastic steps touch only the coordinates of their example.
-/// `c` may be null, and then w = s * v.
-struct WeightView {
-  const double* v;
-  double s = 1.0;
-  const double* c = nullptr;
-  double a = 0.0;
-};
-
-/// The sparse features of consecutive tokens: token t has indices[indptr[t]:indptr[t + 1]], in ascending order.
-struct TokenFeatures {
-  const std::int64_t* indptr;
-  const std::uint32_t* indices;
-  const double* values;  // null: all ones
-};
-
-/// Where a scatter adds: v += a * x, and q += b * x when q is not null; only rows in [row_begin, row_end).
-struct ScatterTarget {
-  double* v;
-  double a;
-  double* q = nullptr;
-  double b = 0.0;
-  std::int64_t row_begin = 0;
-  std::int64_t row_end = INT64_MAX;
-};
-
-/// Shape of the rows: `stride` doubles hold `labels` scores; the padding of unary scores is -inf.
-struct RowShape {
-  int labels;
-  int stride;
-};
 
 /// Transitions of a chain: `to` holds [from][to] rows, `from` holds its transpose; `step` doubles from one edge to the
 /// next (0: all edges share one matrix).

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/parallel.hpp"
-#include "base/simplex.hpp"
+#include "chain/chain_dual.hpp"
 
 namespace casimir {
 namespace {
@@ -21,30 +21,44 @@ void add_weight_row(const WeightView& w, std::int64_t row, RowShape shape, doubl
 
 }  // namespace
 
-void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
-  auto& chain = static_cast<ChainWorkspace&>(work);
+LinearChain::LinearChain(const LinearTokensData& data) : LinearTokens(data) {
+  keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
+}
+
+void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to) const {
   const int labels = shape_.labels, stride = shape_.stride;
-  chain.to.resize(static_cast<std::size_t>(labels * stride));
-  chain.from.resize(chain.to.size());
+  to.resize(static_cast<std::size_t>(labels * stride));
   for (int y = 0; y < labels; ++y) {
-    double* row = chain.to.data() + y * stride;
+    double* row = to.data() + y * stride;
     std::fill(row, row + labels, 0.0);
     add_weight_row(w, data_.n_features + y, shape_, row);
-    for (int z = 0; z < labels; ++z) chain.from[cell(z, y)] = row[z];
-    for (int z = labels; z < stride; ++z) row[z] = chain.from[cell(y, z)] = -kInf;
+    if (data_.fixed_pairs)
+      for (int z = 0; z < labels; ++z) row[z] += fixed_pair(y, z);
+    std::fill(row + labels, row + stride, -kInf);
+  }
+}
+
+void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
+  auto& chain = static_cast<ChainWorkspace&>(work);
+  load_transitions(w, chain.to);
+  const int labels = shape_.labels, stride = shape_.stride;
+  chain.from.resize(chain.to.size());
+  for (int y = 0; y < labels; ++y) {
+    for (int z = 0; z < labels; ++z) chain.from[cell(z, y)] = chain.to[cell(y, z)];
+    for (int z = labels; z < stride; ++z) chain.from[cell(y, z)] = -kInf;
   }
 }
 
 void LinearChain::score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w,
-                               bool with_cost, double* u) const {
+                               double* u) const {
   const std::int64_t start = data_.offsets[i], p = length(i), stride = shape_.stride;
   ops_.score(shape_, data_.features, start + first, count, w, u + first * stride);
   if (first == 0) add_weight_row(w, start_row(), shape_, u);
   if (first + count == p) add_weight_row(w, stop_row(), shape_, u + (p - 1) * stride);
-  if (!with_cost || cost_.empty()) return;
+  if (fixed_nodes_.empty()) return;
   for (std::int64_t t = first; t < first + count; ++t) {
-    const double* cost = cost_.data() + cell(data_.y[start + t], 0);
-    for (int l = 0; l < stride; ++l) u[t * stride + l] += cost[l];
+    const double* fixed = fixed_nodes_.row(start + t);
+    for (int l = 0; l < stride; ++l) u[t * stride + l] += fixed[l];
   }
 }
 
@@ -65,78 +79,90 @@ double LinearChain::path_score(std::int64_t p, const std::int32_t* labels, const
   return score;
 }
 
-void LinearChain::add_output(std::int64_t p, const std::int32_t* labels, double weight, double* parts) const {
-  double* edges = parts + p * shape_.stride;
-  for (std::int64_t t = 0; t < p; ++t) parts[cell(t, labels[t])] += weight;
-  for (std::int64_t t = 1; t < p; ++t) edges[cell(labels[t - 1], labels[t])] += weight;
+void LinearChain::add_output(std::int64_t p, const std::int32_t* labels, double weight, double* marginals) const {
+  double* pairs = marginals + p * shape_.stride;
+  for (std::int64_t t = 0; t < p; ++t) marginals[cell(t, labels[t])] += weight;
+  for (std::int64_t t = 1; t < p; ++t) pairs[cell(labels[t - 1], labels[t])] += weight;
 }
 
-void LinearChain::subtract_truth(std::int64_t i, double* parts) const { add_output(length(i), truth(i), -1.0, parts); }
+double LinearChain::fixed_score(std::int64_t i, const std::int32_t* labels) const {
+  double score = 0.0;
+  if (!fixed_nodes_.empty())
+    for (std::int64_t t = 0; t < length(i); ++t) score += fixed_node(i, t, labels[t]);
+  if (data_.fixed_pairs)
+    for (std::int64_t t = 1; t < length(i); ++t) score += fixed_pair(labels[t - 1], labels[t]);
+  return score;
+}
+
+void LinearChain::subtract_truth(std::int64_t i, double* marginals) const {
+  add_output(length(i), truth(i), -1.0, marginals);
+}
+
+/// The oracles of one chain whose scores are in work.u and work.to.
+struct LinearChain::Oracles {
+  const LinearChain& chain;
+  std::int64_t i, p;
+  ChainWorkspace& work;
+  const double* seen = nullptr;  // the marginals of the last expect
+
+  double max() { return chain.best_path(p, work); }
+  void add_best(double* marginals) const { chain.add_output(p, work.path.data(), 1.0, marginals); }
+  double best_cost() const { return chain.cost_of(i, work.path.data()); }
+
+  double expect(double mu, double* marginals) {
+    const std::int64_t stride = chain.shape_.stride, labels = chain.shape_.labels;
+    work.work.resize(static_cast<std::size_t>((3 * p + 2 * labels) * stride));
+    if (!marginals) {
+      work.marginals.assign(static_cast<std::size_t>((p + labels) * stride), 0.0);
+      marginals = work.marginals.data();
+    }
+    seen = marginals;
+    return chain.ops_.expect(chain.shape_, p, work.u.data(), chain.transitions(work), mu, marginals,
+                             marginals + p * stride, 0, work.work.data());
+  }
+  double expected_cost() const { return chain.expected_fixed(i, seen) - chain.fixed_of_truth(i); }
+
+  BestList best(std::int64_t k, double mu) {
+    const auto rows = static_cast<std::size_t>(p * chain.shape_.stride);
+    if (work.beta.size() < rows) work.beta.resize(rows), work.best.resize(rows);
+    const Transitions edges = chain.transitions(work);
+    chain.ops_.backward_max(chain.shape_, p, work.u.data(), edges, work.beta.data(), work.best.data());
+    work.kbest.run(chain.ops_, chain.shape_, p, edges, work.beta.data(), work.best.data(), k + 1, mu);
+    return {work.kbest.values(), work.kbest.count(), work.kbest.exact_for(mu)};
+  }
+  void add(std::int64_t j, double weight, double* marginals) const {
+    chain.add_output(p, work.kbest.labels(j), weight, marginals);
+  }
+  double cost(std::int64_t j) const { return chain.cost_of(i, work.kbest.labels(j)); }
+};
 
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
-                           double* parts) const {
+                           double* marginals) const {
   if (!data_.y) throw std::invalid_argument("the loss of chains needs labels: give y.");
   auto& work = static_cast<ChainWorkspace&>(workspace);
   const std::int64_t p = length(i), stride = shape_.stride;
   const auto rows = static_cast<std::size_t>(p * stride);
   if (work.u.size() < rows) work.u.resize(rows);
-  score_tokens(i, 0, p, w, true, work.u.data());
-  const double truth_score = path_score(p, truth(i), work);
-  if (parts) std::fill(parts, parts + (p + shape_.labels) * stride, 0.0);
-
-  Answer answer;
-  if (smoothing.kind == SmoothingKind::kHard) {
-    answer.value = answer.max_value = best_path(p, work) - truth_score;
-    if (parts) add_output(p, work.path.data(), 1.0, parts);
-    answer.cost = cost_of_output(i, work.path.data());
-    return answer;
-  }
-  if (smoothing.kind == SmoothingKind::kEntropy) {
-    work.work.resize(static_cast<std::size_t>((3 * p + 2 * shape_.labels) * stride));
-    double* nodes = parts;
-    double* edges = parts ? parts + p * stride : nullptr;
-    if (!parts) {
-      work.nodes.assign(static_cast<std::size_t>((p + shape_.labels) * stride), 0.0);
-      nodes = work.nodes.data();
-      edges = nodes + p * stride;
-    }
-    answer.value =
-        ops_.expect(shape_, p, work.u.data(), transitions(work), smoothing.mu, nodes, edges, 0, work.work.data()) -
-        truth_score;
-    answer.max_value = std::numeric_limits<double>::quiet_NaN();
-    answer.cost = expected_cost(i, nodes);
-    return answer;
-  }
-
-  // l2 smoothing: project the best scores over mu onto the simplex. One output more than k tells whether k is enough.
-  if (work.beta.size() < rows) work.beta.resize(rows), work.best.resize(rows);
-  ops_.backward_max(shape_, p, work.u.data(), transitions(work), work.beta.data(), work.best.data());
-  work.kbest.run(ops_, shape_, p, transitions(work), work.beta.data(), work.best.data(), smoothing.k + 1, smoothing.mu);
-  answer.exact = work.kbest.exact_for(smoothing.mu);
-  const std::int64_t count = std::min(work.kbest.count(), smoothing.k);
-  const auto use = [&](std::int64_t j, double weight) {
-    if (parts) add_output(p, work.kbest.labels(j), weight, parts);
-    answer.cost += weight * cost_of_output(i, work.kbest.labels(j));
-  };
-  answer.value = l2_smoothed(work.kbest.values(), count, smoothing.mu, work.work, use) - truth_score;
-  answer.max_value = work.kbest.values()[0] - truth_score;
-  return answer;
+  score_tokens(i, 0, p, w, work.u.data());
+  if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * stride, 0.0);
+  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals),
+              path_score(p, truth(i), work));
 }
 
-void LinearChain::scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const {
-  scatter_pairwise(i, parts, target);
-  add_row(start_row(), parts, target);
-  add_row(stop_row(), parts + cell(length(i) - 1, 0), target);
+void LinearChain::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
+  scatter_pairwise(i, marginals, target);
+  add_row(start_row(), marginals, target);
+  add_row(stop_row(), marginals + cell(length(i) - 1, 0), target);
 }
 
-void LinearChain::collect(std::int64_t i, const double* parts, PartList& list) const {
-  collect_pairwise(i, parts, list);
-  collect_unit(-1 - start_row(), parts, list);
-  collect_unit(-1 - stop_row(), parts + cell(length(i) - 1, 0), list);
+void LinearChain::collect(std::int64_t i, const double* marginals, MarginalList& list) const {
+  collect_pairwise(i, marginals, list);
+  collect_unit(-1 - start_row(), marginals, list);
+  collect_unit(-1 - stop_row(), marginals + cell(length(i) - 1, 0), list);
 }
 
 void LinearChain::decode(const double* w, int threads, std::int64_t* labels, double* values) const {
-  parallel_chunks(size(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+  parallel_chunks(n_examples(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     ChainWorkspace work;
     const WeightView view{w};
     load_weights(view, work);
@@ -144,11 +170,13 @@ void LinearChain::decode(const double* w, int threads, std::int64_t* labels, dou
       const std::int64_t p = length(i);
       const auto rows = static_cast<std::size_t>(p * shape_.stride);
       if (work.u.size() < rows) work.u.resize(rows);
-      score_tokens(i, 0, p, view, false, work.u.data());
+      score_tokens(i, 0, p, view, work.u.data());
       values[i] = best_path(p, work);
       std::copy_n(work.path.begin(), p, labels + data_.offsets[i]);
     }
   });
 }
+
+std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const { return std::make_unique<ChainDual>(*this); }
 
 }  // namespace casimir

@@ -12,41 +12,48 @@
 namespace casimir {
 
 struct ChainWorkspace final : Workspace {
-  std::vector<double> u, beta, best, to, from, work, nodes;
+  std::vector<double> u, beta, best, to, from, work, weights, marginals;
   std::vector<std::int32_t> path;
   KBest kbest;
 };
 
 class LinearChain final : public LinearTokens {
  public:
-  explicit LinearChain(const LinearTokensData& data) : LinearTokens(data) {}
+  explicit LinearChain(const LinearTokensData& data);
 
   std::int64_t rows() const override { return stop_row() + 1; }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<ChainWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
-                double* parts) const override;
-  void subtract_truth(std::int64_t i, double* parts) const override;
-  void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
-  void collect(std::int64_t i, const double* parts, PartList& list) const override;
+                double* marginals) const override;
+  void subtract_truth(std::int64_t i, double* marginals) const override;
+  void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
+  void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
+  std::unique_ptr<DualBlocks> dual_blocks() const override;
 
-  /// Best labels without cost: labels[tokens], values[size].
-  void decode(const double* w, int threads, std::int64_t* labels, double* values) const;
-
-  /// Scores of tokens [first, first + count) of example i into work.u at the same positions, start and stop included;
-  /// with_cost adds the cost of each label.
-  void score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, bool with_cost,
-                    double* u) const;
+  /// The transition scores, fixed ones included, as rows [from][to]; the padding of a row is -inf.
+  void load_transitions(const WeightView& w, std::vector<double>& to) const;
+  /// Scores of tokens [first, first + count) of example i into u at the same positions, start, stop and fixed scores
+  /// included.
+  void score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, double* u) const;
   /// Runs max-product on work.u; the best labels are in work.path. Returns the best score.
   double best_path(std::int64_t p, ChainWorkspace& work) const;
   double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;
+  /// ell_i(y), the fixed score of y less that of the truth.
+  double cost_of(std::int64_t i, const std::int32_t* labels) const {
+    return fixed_score(i, labels) - fixed_of_truth(i);
+  }
 
   Transitions transitions(const ChainWorkspace& work) const { return {work.to.data(), work.from.data(), 0}; }
 
  private:
+  struct Oracles;
+
   std::int64_t start_row() const { return data_.n_features + shape_.labels; }
   std::int64_t stop_row() const { return start_row() + 1; }
-  void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* parts) const;
+  double fixed_score(std::int64_t i, const std::int32_t* labels) const;
+  void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* marginals) const;
 };
 
 }  // namespace casimir

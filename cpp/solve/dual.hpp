@@ -1,30 +1,37 @@
-// Block-coordinate dual ascent over cached outputs, for a problem F(w) + (kappa/2) |w - z|^2 with sigma = lam + kappa.
+// Block-coordinate dual ascent over cached outputs, for a problem sum_i p_i f_i(w) + R(w).
 //
-// Example i keeps the outputs it has seen with weights alpha_i in the simplex. With g = mean_i A_i^T alpha_i the primal
-// point is w = (kappa z - g) / sigma; moving weight by (a - b) changes it by -(1 / (sigma n)) A_i^T (a - b).
+// Example i, of share p_i, keeps the outputs it has seen with weights alpha_i in the simplex. With
+// g = sum_i p_i A_i^T alpha_i the primal point is w = argmin_w R(w) + <g, w>. Where R is quadratic, of curvature sigma,
+// moving weight by (a - b) changes w by -(p_i / sigma) A_i^T (a - b); else g is kept as well, and sigma bounds the
+// curvature from below, so that a step of the quadratic bound still climbs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "solve/penalty.hpp"
+
 namespace casimir {
+
+class Problem;
 
 enum class StepRule {
   kFrankWolfe,  // towards the oracle's output, exact line search (block-coordinate Frank-Wolfe)
   kPairwise,    // from the worst active output to the best cached one
 };
 
-/// sum_t a_t w_t = mass w - q and the same sum of the dual's linear part, a_t = t.
+/// sum_t a_t x_t = mass x - q and the same sum of the dual's linear part, a_t = t. x is w where R is quadratic, else g.
 struct DualAverage {
-  double* q;  // null: no averaging
+  double* q;
   double mass;
   double next_weight;
   double ell_sum;
 };
 
 struct PassResult {
-  double gap = 0.0;  // mean over all examples of the block gaps seen last
+  double gap = 0.0;  // weighted mean over all examples of the block gaps seen last
   std::int64_t oracle_calls = 0;
   std::int64_t visits = 0;
 };
@@ -39,19 +46,28 @@ struct PairwiseMove {
 /// index is taken.
 PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight);
 
+/// What a pass moves.
+struct DualIterate {
+  Penalty penalty;
+  double sigma;  // the curvature of R, or a lower bound of it
+  double* w;
+  double* g = nullptr;             // [n_params]; not needed where R is quadratic
+  DualAverage* average = nullptr;  // or null
+};
+
 class DualBlocks {
  public:
   virtual ~DualBlocks() = default;
 
-  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule. w is updated in
-  /// place.
-  virtual PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
-                                double* w, DualAverage* average) = 0;
+  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule.
+  virtual PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps,
+                                const DualIterate& iterate) = 0;
   /// Moves weight between cached outputs only; examples whose last gap is below `skip_below` times the mean are left
   /// out.
-  virtual PassResult cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps,
-                                 double skip_below, double* w) = 0;
-  /// mean_i <alpha_i, ell_i>
+  virtual PassResult cached_pass(std::span<const std::int64_t> order, int steps, double skip_below,
+                                 const DualIterate& iterate) = 0;
+  virtual const Problem& problem() const = 0;
+  /// sum_i p_i <alpha_i, ell_i>
   virtual double ell() const = 0;
   virtual std::int64_t cached_outputs() const = 0;
   virtual std::int64_t active_outputs() const = 0;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "chain/chain_ops.hpp"
 #include "solve/dual.hpp"
+#include "solve/problem.hpp"
 
 namespace casimir {
 
@@ -24,15 +26,28 @@ struct CachedOutputs {
   }
 };
 
-/// The point that a pass moves: w -= scale A_i^T direction.
+/// The point that a visit of one example moves: w -= scale A_i^T direction, or g += share A_i^T direction and then w.
 struct DualPoint {
-  double* w;
-  double scale;          // 1 / (sigma n)
-  DualAverage* average;  // or null
+  const DualIterate& iterate;
+  double share, scale;  // p_i, and p_i / sigma
+  std::int64_t width;   // weights of a row
 
-  /// Adds -scale x to w, and mass times that to q.
+  double* w() const { return iterate.w; }
+  /// Whether w follows a step by -scale A_i^T direction; if not, it follows once `refresh` is called on the rows
+  /// touched.
+  bool is_linear() const { return !iterate.g; }
+
+  /// Where a direction is added.
   ScatterTarget target() const {
-    return average ? ScatterTarget{w, -scale, average->q, -scale * average->mass} : ScatterTarget{w, -scale};
+    double* x = is_linear() ? iterate.w : iterate.g;
+    const double a = is_linear() ? -scale : share;
+    return iterate.average ? ScatterTarget{x, a, iterate.average->q, a * iterate.average->mass} : ScatterTarget{x, a};
+  }
+
+  /// w from g on rows [begin, end).
+  void refresh(std::int64_t begin, std::int64_t end) const {
+    if (is_linear()) return;
+    for (std::int64_t j = begin * width; j < end * width; ++j) iterate.w[j] = iterate.penalty.primal(j, iterate.g[j]);
   }
 };
 
@@ -40,19 +55,19 @@ struct DualPoint {
 template <class Block>
 class DualPasses : public DualBlocks {
  public:
-  PassResult exact_pass(const std::int64_t* order, std::int64_t count, double sigma, StepRule rule, int steps,
-                        double* w, DualAverage* average) final {
-    const DualPoint point{w, inverse_n_ / sigma, average};
+  PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps,
+                        const DualIterate& iterate) final {
+    const auto count = static_cast<std::int64_t>(order.size());
     for (std::int64_t visit = 0; visit < count; ++visit) {
-      const std::int64_t i = order[visit];
-      prefetch(order, visit, count, w, false);
-      const std::size_t target = ask_oracle(i, w);
+      const std::int64_t i = order[static_cast<std::size_t>(visit)];
+      prefetch(order.data(), visit, count, iterate.w, false);
+      const std::size_t target = ask_oracle(i, iterate.w);
       update_gap(i);
       if (rule == StepRule::kFrankWolfe)
-        frank_wolfe_step(i, target, point);
+        frank_wolfe_step(i, target, point_of(i, iterate));
       else
-        pairwise_steps(i, steps, point);
-      if (average) {
+        pairwise_steps(i, steps, point_of(i, iterate));
+      if (DualAverage* average = iterate.average) {
         average->mass += average->next_weight;
         average->ell_sum += average->next_weight * ell_;
         average->next_weight += 1.0;
@@ -61,25 +76,24 @@ class DualPasses : public DualBlocks {
     return {mean_gap(), count, count};
   }
 
-  PassResult cached_pass(const std::int64_t* order, std::int64_t count, double sigma, int steps, double skip_below,
-                         double* w) final {
-    const DualPoint point{w, inverse_n_ / sigma, nullptr};
+  PassResult cached_pass(std::span<const std::int64_t> order, int steps, double skip_below,
+                         const DualIterate& iterate) final {
     const double skip_gap = skip_below * mean_gap();
     chosen_.clear();
-    for (std::int64_t visit = 0; visit < count; ++visit)
-      if (block(order[visit]).weight.size() >= 2 && block(order[visit]).gap >= skip_gap)
-        chosen_.push_back(order[visit]);
+    for (const std::int64_t i : order)
+      if (block(i).weight.size() >= 2 && block(i).gap >= skip_gap) chosen_.push_back(i);
     const auto visits = static_cast<std::int64_t>(chosen_.size());
     for (std::int64_t visit = 0; visit < visits; ++visit) {
       const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
-      prefetch(chosen_.data(), visit, visits, w, true);
-      rescore(i, w);
+      prefetch(chosen_.data(), visit, visits, iterate.w, true);
+      rescore(i, iterate.w);
       update_gap(i);
-      pairwise_steps(i, steps, point);
+      pairwise_steps(i, steps, point_of(i, iterate));
     }
     return {mean_gap(), 0, visits};
   }
 
+  const Problem& problem() const final { return problem_; }
   double ell() const final { return ell_; }
 
   std::int64_t cached_outputs() const final {
@@ -96,8 +110,10 @@ class DualPasses : public DualBlocks {
   }
 
  protected:
-  explicit DualPasses(std::int64_t n)
-      : inverse_n_(1.0 / static_cast<double>(n)), blocks_(static_cast<std::size_t>(n)) {}
+  explicit DualPasses(const Problem& problem)
+      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())) {
+    if (!problem.has_truth()) throw std::invalid_argument("the dual solver needs labels: give y.");
+  }
 
   /// Asks the memory for what this visit and the next ones will read.
   virtual void prefetch(const std::int64_t* /*order*/, std::int64_t /*visit*/, std::int64_t /*count*/,
@@ -126,7 +142,7 @@ class DualPasses : public DualBlocks {
     const double gamma = gap <= 0.0 ? 0.0 : curvature > gap ? gap / curvature : 1.0;
     for (double& weight : own.weight) weight *= 1.0 - gamma;
     own.weight[target] += gamma;
-    ell_ += gamma * cost * inverse_n_;
+    ell_ += gamma * cost * problem_.share(i);
     return gamma;
   }
 
@@ -137,11 +153,10 @@ class DualPasses : public DualBlocks {
     const double step = curvature * held > move.gain ? move.gain / curvature : held;
     own.weight[move.best] += step;
     own.weight[move.worst] = step == held ? 0.0 : held - step;
-    ell_ += step * (own.cost[move.best] - own.cost[move.worst]) * inverse_n_;
+    ell_ += step * (own.cost[move.best] - own.cost[move.worst]) * problem_.share(i);
     return step;
   }
 
-  double inverse_n_;
   double ell_ = 0.0;
   std::vector<double> scores_;  // of the cached outputs of the visit under way, up to a common constant
 
@@ -156,10 +171,17 @@ class DualPasses : public DualBlocks {
 
   double mean_gap() const {
     double total = 0.0;
-    for (const Block& block : blocks_) total += block.gap;
-    return total * inverse_n_;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      total += problem_.scale(static_cast<std::int64_t>(i)) * blocks_[i].gap;
+    return total / static_cast<double>(problem_.active());
   }
 
+  DualPoint point_of(std::int64_t i, const DualIterate& iterate) const {
+    const double share = problem_.share(i);
+    return {iterate, share, share / iterate.sigma, problem_.n_params() / problem_.rows()};
+  }
+
+  const Problem& problem_;
   std::vector<Block> blocks_;
   std::vector<std::int64_t> chosen_;
 };

@@ -1,37 +1,26 @@
-// What a fused solver needs to know of a finite-sum problem with linear scores.
+// What a solver needs to know of a finite-sum problem with linear scores.
 //
 //     f_i(w) = max_y { ell_i(y) + <w, a_iy> },   a_iy = Phi(x_i, y) - Phi(x_i, y_i),   smoothed as asked for.
 //
-// An oracle answers in *parts*: a flat block of doubles per example (marginals of its nodes and edges). Gradients are
-// A_i^T (marginals - truth), and solvers only add and subtract blocks of parts before they scatter them.
+// An oracle answers in *marginals*: a flat block of doubles per example, of its nodes and edges. Gradients are
+// A_i^T u_i = J_i^T (marginals - truth), and solvers only add and subtract blocks of marginals before they scatter
+// them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "chain/chain_ops.hpp"
+#include "solve/dual.hpp"
+#include "solve/smoothing.hpp"
+#include "weights/weight_view.hpp"
 
 namespace casimir {
 
-enum class SmoothingKind { kHard, kL2, kEntropy };
-
-struct Smoothing {
-  SmoothingKind kind = SmoothingKind::kHard;
-  std::int64_t k = 1;  // kL2: how many outputs may share the weight (the K of the top-K strategy, or a cap)
-  double mu = 0.0;
-};
-
-struct Answer {
-  double value = 0.0;      // smoothed loss of the example
-  double max_value = 0.0;  // the loss without smoothing (NaN after kEntropy, whose oracle does not see it)
-  double cost = 0.0;       // <u, ell>: the expected cost under the oracle's weights
-  bool exact = true;       // false where the top-K strategy is not the l2 smoothing
-};
-
-/// The parts of one or more examples that are not zero, in order. `unit` names a token, candidate or row of weights in
-/// the problem's own numbering; its values (as many as a row of weights has) stand in `values`.
-struct PartList {
+/// The marginals of one or more examples that are not zero, in order. `unit` names a token, candidate or row of weights
+/// in the problem's own numbering; its values (as many as a row of weights has) stand in `values`.
+struct MarginalList {
   std::vector<std::int64_t> unit;
   std::vector<double> values;
 };
@@ -41,31 +30,59 @@ struct Workspace {
   virtual ~Workspace() = default;
 };
 
+/// Rows of weights [first, second).
+using RowRange = std::pair<std::int64_t, std::int64_t>;
+
 class Problem {
  public:
   virtual ~Problem() = default;
 
-  virtual std::int64_t size() const = 0;
-  virtual std::int64_t dim() const = 0;
-  /// First double of example i's block of parts; part_offset(size()) is the total.
-  virtual std::int64_t part_offset(std::int64_t i) const = 0;
+  virtual std::int64_t n_examples() const = 0;
+  virtual std::int64_t n_params() const = 0;
+  /// Whether the true outputs are known; without them there is no loss, and only `decode` works.
+  virtual bool has_truth() const = 0;
+  /// First double of example i's block of marginals; marginal_offset(n_examples()) is the total.
+  virtual std::int64_t marginal_offset(std::int64_t i) const = 0;
   virtual std::unique_ptr<Workspace> workspace() const = 0;
 
   /// Prepares what depends on the weights alone; call it whenever they changed.
   virtual void load_weights(const WeightView& w, Workspace& work) const = 0;
-  /// Needs labels. Writes the marginals of the oracle's answer when `parts` is not null.
+  /// Needs the truth. Writes the marginals of the oracle's answer when `marginals` is not null.
   virtual Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
-                        double* parts) const = 0;
+                        double* marginals) const = 0;
   /// Asks the memory for what an oracle call on example i will read. Stochastic steps visit examples in random order.
   virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
-  virtual void subtract_truth(std::int64_t i, double* parts) const = 0;
-  /// Adds J_i^T parts to the target; rows outside the target's range are left alone.
-  virtual void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const = 0;
-  /// The same in two halves, for many examples: collect the parts that are not zero, then add them to the target.
-  virtual void collect(std::int64_t i, const double* parts, PartList& list) const = 0;
-  virtual void scatter_list(const PartList& list, const ScatterTarget& target) const = 0;
-  /// Number of rows that a target's range may split.
+  virtual void subtract_truth(std::int64_t i, double* marginals) const = 0;
+  /// Adds J_i^T marginals to the target; rows outside the target's range are left alone.
+  virtual void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const = 0;
+  /// The same in two halves, for many examples: collect the marginals that are not zero, then add them to the target.
+  virtual void collect(std::int64_t i, const double* marginals, MarginalList& list) const = 0;
+  virtual void scatter_list(const MarginalList& list, const ScatterTarget& target) const = 0;
+  /// Number of rows that a target's range may split; a row has n_params() / rows() weights.
   virtual std::int64_t rows() const = 0;
+  /// Appends the rows that an oracle call on example i reads and a scatter may change; some may come twice.
+  virtual void touched(std::int64_t i, std::vector<RowRange>& ranges) const = 0;
+
+  /// First label of example i's output among all; output_offset(n_examples()) is the total.
+  virtual std::int64_t output_offset(std::int64_t i) const = 0;
+  /// The best outputs without cost: outputs[output_offset(n)], values[n].
+  virtual void decode(const double* w, int threads, std::int64_t* outputs, double* values) const = 0;
+  /// Needs the truth. Dual weights of every example, all on the truth.
+  virtual std::unique_ptr<DualBlocks> dual_blocks() const = 0;
+
+  /// F = (1/active) sum_i scale_i f_i: how much example i counts, 1 unless examples have weights of their own.
+  double scale(std::int64_t i) const { return scale_ ? scale_[i] : 1.0; }
+  /// How many examples have a scale above 0.
+  std::int64_t active() const { return scale_ ? active_ : n_examples(); }
+  /// The share of example i in the mean loss.
+  double share(std::int64_t i) const { return scale(i) / static_cast<double>(active()); }
+  void set_scales(const double* scale, std::int64_t active) { scale_ = scale, active_ = active; }
+
+  std::int64_t marginal_count(std::int64_t i) const { return marginal_offset(i + 1) - marginal_offset(i); }
+
+ private:
+  const double* scale_ = nullptr;  // [n_examples], or null: all 1
+  std::int64_t active_ = 0;
 };
 
 }  // namespace casimir

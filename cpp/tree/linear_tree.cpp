@@ -5,13 +5,13 @@
 #include <stdexcept>
 
 #include "base/parallel.hpp"
-#include "base/simplex.hpp"
+#include "tree/tree_dual.hpp"
 
 namespace casimir {
 
 LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order)
-    : LinearTokens(data), order_(order), parent_(static_cast<std::size_t>(data.offsets[data.size])) {
-  for (std::int64_t i = 0; i < data.size; ++i) {
+    : LinearTokens(data), order_(order), parent_(static_cast<std::size_t>(data.offsets[data.n])) {
+  for (std::int64_t i = 0; i < data.n; ++i) {
     const std::int64_t first = data.offsets[i];
     const std::int64_t* node = order.node + first;
     for (std::int64_t t = 0; t < length(i); ++t) {
@@ -19,6 +19,7 @@ LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order)
       parent_[static_cast<std::size_t>(first + node[t])] = above < 0 ? -1 : node[above];
     }
   }
+  keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
 }
 
 void LinearTree::load_weights(const WeightView& w, Workspace& workspace) const {
@@ -28,7 +29,8 @@ void LinearTree::load_weights(const WeightView& w, Workspace& workspace) const {
   for (std::int64_t l = 0; l < labels; ++l)
     for (std::int64_t y = 0; y < labels; ++y) {
       const std::int64_t at = base + l * stride + y;
-      work.edges[static_cast<std::size_t>(l * labels + y)] = w.s * w.v[at] + (w.c ? w.a * w.c[at] : 0.0);
+      work.edges[static_cast<std::size_t>(l * labels + y)] =
+          w.s * w.v[at] + (w.c ? w.a * w.c[at] : 0.0) + fixed_pair(l, y);
     }
 }
 
@@ -38,31 +40,29 @@ TreeView LinearTree::view(std::int64_t i, const TreeWorkspace& work) const {
           order_.subtree + first, work.unary.data(), work.edges.data(),   0};
 }
 
-void LinearTree::finish_scores(std::int64_t i, std::int64_t v, const double* row, bool with_cost,
-                               TreeWorkspace& work) const {
+void LinearTree::finish_scores(std::int64_t i, std::int64_t v, const double* row, TreeWorkspace& work) const {
   const int labels = shape_.labels;
   double* unary = work.unary.data() + v * labels;
   std::copy_n(row, labels, unary);
-  if (!with_cost || cost_.empty()) return;
-  const double* cost = cost_.data() + cell(truth(i)[v], 0);
-  for (int l = 0; l < labels; ++l) unary[l] += cost[l];
+  if (fixed_nodes_.empty()) return;
+  const double* fixed = fixed_nodes_.row(data_.offsets[i] + v);
+  for (int l = 0; l < labels; ++l) unary[l] += fixed[l];
 }
 
-void LinearTree::score_nodes(std::int64_t i, const WeightView& w, bool with_cost, TreeWorkspace& work) const {
+void LinearTree::score_nodes(std::int64_t i, const WeightView& w, TreeWorkspace& work) const {
   const std::int64_t p = length(i), stride = shape_.stride;
   if (work.padded.size() < static_cast<std::size_t>(p * stride))
     work.padded.resize(static_cast<std::size_t>(p * stride));
   if (work.unary.size() < static_cast<std::size_t>(p * shape_.labels))
     work.unary.resize(static_cast<std::size_t>(p * shape_.labels));
   ops_.score(shape_, data_.features, data_.offsets[i], p, w, work.padded.data());
-  for (std::int64_t v = 0; v < p; ++v) finish_scores(i, v, work.padded.data() + v * stride, with_cost, work);
+  for (std::int64_t v = 0; v < p; ++v) finish_scores(i, v, work.padded.data() + v * stride, work);
 }
 
-void LinearTree::score_node(std::int64_t i, std::int64_t v, const WeightView& w, bool with_cost,
-                            TreeWorkspace& work) const {
+void LinearTree::score_node(std::int64_t i, std::int64_t v, const WeightView& w, TreeWorkspace& work) const {
   double* row = work.padded.data() + v * shape_.stride;
   ops_.score(shape_, data_.features, data_.offsets[i] + v, 1, w, row);
-  finish_scores(i, v, row, with_cost, work);
+  finish_scores(i, v, row, work);
 }
 
 double LinearTree::best_output(std::int64_t i, TreeWorkspace& work) const {
@@ -94,82 +94,84 @@ double LinearTree::output_score(std::int64_t i, const std::int32_t* labels, cons
 }
 
 template <class Label>
-void LinearTree::add_output(std::int64_t i, const Label* labels, double weight, double* parts) const {
+void LinearTree::add_output(std::int64_t i, const Label* labels, double weight, double* marginals) const {
   const std::int64_t p = length(i), stride = shape_.stride;
   const std::int64_t* above = parents(i);
   for (std::int64_t v = 0; v < p; ++v) {
-    parts[v * stride + labels[v]] += weight;
-    if (above[v] >= 0) parts[(p + labels[v]) * stride + labels[above[v]]] += weight;
+    marginals[v * stride + labels[v]] += weight;
+    if (above[v] >= 0) marginals[(p + labels[v]) * stride + labels[above[v]]] += weight;
   }
 }
 
-void LinearTree::subtract_truth(std::int64_t i, double* parts) const { add_output(i, truth(i), -1.0, parts); }
+void LinearTree::subtract_truth(std::int64_t i, double* marginals) const { add_output(i, truth(i), -1.0, marginals); }
+
+/// The oracles of one tree whose scores are in work.unary and work.edges.
+struct LinearTree::Oracles {
+  const LinearTree& trees;
+  std::int64_t i, p;
+  TreeWorkspace& work;
+  const double* seen = nullptr;  // the marginals of the last expect
+
+  double max() { return trees.best_output(i, work); }
+  void add_best(double* marginals) const { trees.add_output(i, work.output.data(), 1.0, marginals); }
+  double best_cost() const { return trees.cost_of(i, work.output.data()); }
+
+  double expect(double mu, double* marginals) {
+    const std::int64_t stride = trees.shape_.stride;
+    if (!marginals) {
+      work.marginals.assign(static_cast<std::size_t>((p + trees.shape_.labels) * stride), 0.0);
+      marginals = work.marginals.data();
+    }
+    seen = marginals;
+    return work.sum.run(trees.view(i, work), mu, stride, marginals, marginals + p * stride);
+  }
+  double expected_cost() const { return trees.expected_fixed(i, seen) - trees.fixed_of_truth(i); }
+
+  BestList best(std::int64_t k, double mu) {
+    work.max.run(trees.view(i, work));
+    work.kbest.run(work.max, k + 1, mu);
+    // It stops before outputs that would get no weight.
+    return {work.kbest.values(), work.kbest.count(), work.kbest.count() <= k};
+  }
+  const std::int64_t* labels(std::int64_t j) const { return work.kbest.labels() + j * p; }
+  void add(std::int64_t j, double weight, double* marginals) const {
+    trees.add_output(i, labels(j), weight, marginals);
+  }
+  double cost(std::int64_t j) const { return trees.cost_of(i, labels(j)); }
+};
 
 Answer LinearTree::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
-                          double* parts) const {
+                          double* marginals) const {
   if (!data_.y) throw std::invalid_argument("the loss of trees needs labels: give y.");
   auto& work = static_cast<TreeWorkspace&>(workspace);
-  const std::int64_t p = length(i), stride = shape_.stride, cells = (p + shape_.labels) * stride;
-  score_nodes(i, w, true, work);
-  const double truth_score = output_score(i, truth(i), work);
-  if (parts) std::fill(parts, parts + cells, 0.0);
-  if (smoothing.kind == SmoothingKind::kL2) return smoothed_max(i, smoothing, truth_score, work, parts);
-
-  Answer answer;
-  if (smoothing.kind == SmoothingKind::kHard) {
-    answer.value = answer.max_value = best_output(i, work) - truth_score;
-    if (parts) add_output(i, work.output.data(), 1.0, parts);
-    answer.cost = cost_of_output(i, work.output.data());
-    return answer;
-  }
-  if (!parts) {
-    work.parts.assign(static_cast<std::size_t>(cells), 0.0);
-    parts = work.parts.data();
-  }
-  answer.value = work.sum.run(view(i, work), smoothing.mu, stride, parts, parts + p * stride) - truth_score;
-  answer.max_value = std::numeric_limits<double>::quiet_NaN();
-  answer.cost = expected_cost(i, parts);
-  return answer;
-}
-
-/// l2 smoothing: the best scores over mu, projected onto the simplex. One output more than k tells whether k is enough.
-Answer LinearTree::smoothed_max(std::int64_t i, const Smoothing& smoothing, double truth_score, TreeWorkspace& work,
-                                double* parts) const {
   const std::int64_t p = length(i);
-  work.max.run(view(i, work));
-  work.kbest.run(work.max, smoothing.k + 1, smoothing.mu);
-  Answer answer;
-  answer.exact = work.kbest.count() <= smoothing.k;  // it stops before outputs that would get no weight
-  const std::int64_t count = std::min(work.kbest.count(), smoothing.k);
-  const auto use = [&](std::int64_t j, double weight) {
-    const std::int64_t* labels = work.kbest.labels() + j * p;
-    if (parts) add_output(i, labels, weight, parts);
-    answer.cost += weight * cost_of_output(i, labels);
-  };
-  answer.value = l2_smoothed(work.kbest.values(), count, smoothing.mu, work.weights, use) - truth_score;
-  answer.max_value = work.kbest.values()[0] - truth_score;
-  return answer;
+  score_nodes(i, w, work);
+  if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * shape_.stride, 0.0);
+  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals),
+              output_score(i, truth(i), work));
 }
 
-void LinearTree::scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const {
-  scatter_pairwise(i, parts, target);
+void LinearTree::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
+  scatter_pairwise(i, marginals, target);
 }
 
-void LinearTree::collect(std::int64_t i, const double* parts, PartList& list) const {
-  collect_pairwise(i, parts, list);
+void LinearTree::collect(std::int64_t i, const double* marginals, MarginalList& list) const {
+  collect_pairwise(i, marginals, list);
 }
 
 void LinearTree::decode(const double* w, int threads, std::int64_t* labels, double* values) const {
-  parallel_chunks(size(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+  parallel_chunks(n_examples(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     TreeWorkspace work;
     const WeightView weights{w};
     load_weights(weights, work);
     for (std::int64_t i = begin; i < end; ++i) {
-      score_nodes(i, weights, false, work);
+      score_nodes(i, weights, work);
       values[i] = best_output(i, work);
       std::copy_n(work.output.begin(), length(i), labels + data_.offsets[i]);
     }
   });
 }
+
+std::unique_ptr<DualBlocks> LinearTree::dual_blocks() const { return std::make_unique<TreeDual>(*this); }
 
 }  // namespace casimir

@@ -19,7 +19,7 @@ struct TreeWorkspace final : Workspace {
   std::vector<double> padded;  // rows of scores as the feature kernels write them
   std::vector<double> unary;   // [p][labels]
   std::vector<double> edges;   // [labels][labels]
-  std::vector<double> parts, weights;
+  std::vector<double> marginals, weights;
   std::vector<std::int32_t> found, output;  // best labels by position, by node
   TreeMax max;
   TreeKBest kbest;
@@ -35,31 +35,45 @@ class LinearTree final : public LinearTokens {
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<TreeWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
-                double* parts) const override;
-  void subtract_truth(std::int64_t i, double* parts) const override;
-  void scatter(std::int64_t i, const double* parts, const ScatterTarget& target) const override;
-  void collect(std::int64_t i, const double* parts, PartList& list) const override;
+                double* marginals) const override;
+  void subtract_truth(std::int64_t i, double* marginals) const override;
+  void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
+  void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
+  void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
+  std::unique_ptr<DualBlocks> dual_blocks() const override;
 
-  /// Best labels without cost: labels[nodes], values[size].
-  void decode(const double* w, int threads, std::int64_t* labels, double* values) const;
-
-  /// Scores of node v of example i into row v of work.unary, the cost of each label added when asked for.
-  void score_node(std::int64_t i, std::int64_t v, const WeightView& w, bool with_cost, TreeWorkspace& work) const;
-  void score_nodes(std::int64_t i, const WeightView& w, bool with_cost, TreeWorkspace& work) const;
+  /// Scores of node v of example i into row v of work.unary, fixed ones included.
+  void score_node(std::int64_t i, std::int64_t v, const WeightView& w, TreeWorkspace& work) const;
+  void score_nodes(std::int64_t i, const WeightView& w, TreeWorkspace& work) const;
   /// Runs max-product on work.unary and work.edges; the best labels are in work.output. Returns the best score.
   double best_output(std::int64_t i, TreeWorkspace& work) const;
+  /// ell_i(y), the fixed score of y less that of the truth.
+  template <class Label>
+  double cost_of(std::int64_t i, const Label* labels) const {
+    return fixed_score(i, labels) - fixed_of_truth(i);
+  }
 
   /// The parents of example i's nodes, by node; -1 at roots.
   const std::int64_t* parents(std::int64_t i) const { return parent_.data() + data_.offsets[i]; }
 
  private:
+  struct Oracles;
+
   TreeView view(std::int64_t i, const TreeWorkspace& work) const;
   double output_score(std::int64_t i, const std::int32_t* labels, const TreeWorkspace& work) const;
   template <class Label>
-  void add_output(std::int64_t i, const Label* labels, double weight, double* parts) const;
-  Answer smoothed_max(std::int64_t i, const Smoothing& smoothing, double truth_score, TreeWorkspace& work,
-                      double* parts) const;
-  void finish_scores(std::int64_t i, std::int64_t v, const double* row, bool with_cost, TreeWorkspace& work) const;
+  double fixed_score(std::int64_t i, const Label* labels) const {
+    double score = 0.0;
+    const std::int64_t* above = parents(i);
+    for (std::int64_t v = 0; has_fixed() && v < length(i); ++v) {
+      score += fixed_node(i, v, labels[v]);
+      if (above[v] >= 0) score += fixed_pair(labels[v], labels[above[v]]);
+    }
+    return score;
+  }
+  template <class Label>
+  void add_output(std::int64_t i, const Label* labels, double weight, double* marginals) const;
+  void finish_scores(std::int64_t i, std::int64_t v, const double* row, TreeWorkspace& work) const;
 
   TreeOrderView order_;
   std::vector<std::int64_t> parent_;

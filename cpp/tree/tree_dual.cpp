@@ -4,9 +4,9 @@
 
 namespace casimir {
 
-TreeDual::TreeDual(const LinearTree& trees) : DualPasses(trees.size()), trees_(trees) {
+TreeDual::TreeDual(const LinearTree& trees) : DualPasses(trees), trees_(trees) {
   check_label_count(trees.shape().labels);
-  for (std::int64_t i = 0; i < trees.size(); ++i)
+  for (std::int64_t i = 0; i < trees.n_examples(); ++i)
     block(i).labels.assign(trees.truth(i), trees.truth(i) + trees.length(i));
 }
 
@@ -20,9 +20,7 @@ std::size_t TreeDual::remember(std::int64_t i, const std::int32_t* labels) {
   TreeOutputs& own = block(i);
   const std::int64_t p = trees_.length(i);
   if (const auto known = own.find(labels, p)) return *known;
-  double cost = 0.0;
-  for (std::int64_t v = 0; v < p; ++v) cost += trees_.cost_of(trees_.truth(i)[v], labels[v]);
-  const std::size_t k = own.add(labels, p, cost);
+  const std::size_t k = own.add(labels, p, trees_.cost_of(i, labels));
   const std::int64_t* above = trees_.parents(i);
   own.edges.clear();
   for (std::int64_t v = 0; v < p; ++v)
@@ -34,7 +32,7 @@ std::size_t TreeDual::remember(std::int64_t i, const std::int32_t* labels) {
 std::size_t TreeDual::ask_oracle(std::int64_t i, const double* w) {
   const WeightView view{w};
   trees_.load_weights(view, work_);
-  trees_.score_nodes(i, view, true, work_);
+  trees_.score_nodes(i, view, work_);
   trees_.best_output(i, work_);
   const std::size_t target = remember(i, work_.output.data());
   score_outputs(i);
@@ -65,7 +63,7 @@ void TreeDual::rescore(std::int64_t i, const double* w) {
   if (work_.unary.size() < cells) work_.unary.resize(cells);
   if (work_.padded.size() < padded) work_.padded.resize(padded);
   trees_.load_weights(view, work_);
-  for (const std::int32_t v : block(i).nodes) trees_.score_node(i, v, view, true, work_);
+  for (const std::int32_t v : block(i).nodes) trees_.score_node(i, v, view, work_);
   score_outputs(i);
 }
 
@@ -110,6 +108,8 @@ void TreeDual::apply(double step, const DualPoint& point) {
   for (const auto& [at, amount] : direction_) target.v[at] += step * target.a * amount;
   if (target.q)
     for (const auto& [at, amount] : direction_) target.q[at] += step * target.b * amount;
+  if (point.is_linear()) return;
+  for (const auto& change : direction_) point.refresh(change.first / point.width, change.first / point.width + 1);
 }
 
 void TreeDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
@@ -120,7 +120,7 @@ void TreeDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point)
     add_direction(i, move.best, move.worst, 1.0);
     add_direction(i, move.worst, move.best, -1.0);
     apply(move_between(i, move, gather() * point.scale), point);
-    if (taken < steps) rescore(i, point.w);
+    if (taken < steps) rescore(i, point.w());
   }
 }
 

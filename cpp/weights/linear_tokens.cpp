@@ -5,11 +5,19 @@
 namespace casimir {
 
 LinearTokens::LinearTokens(const LinearTokensData& data)
-    : data_(data), shape_{data.labels, stride_of(data.labels)}, ops_(chain_ops(shape_.stride)) {
-  if (!data.cost) return;
-  cost_.assign(static_cast<std::size_t>(shape_.labels * shape_.stride), 0.0);
-  for (int y = 0; y < shape_.labels; ++y)
-    for (int z = 0; z < shape_.labels; ++z) cost_[cell(y, z)] = data.cost[y * shape_.labels + z];
+    : data_(data),
+      shape_{data.labels, stride_of(data.labels)},
+      ops_(chain_ops(shape_.stride)),
+      fixed_nodes_(data.fixed_nodes, data.offsets[data.n], shape_) {}
+
+/// Rows of features, which follow one another in runs at times, and all rows of the structure.
+void LinearTokens::touched(std::int64_t i, std::vector<RowRange>& ranges) const {
+  const std::int64_t* indptr = data_.features.indptr + data_.offsets[i];
+  for (std::int64_t f = indptr[0]; f < indptr[length(i)]; ++f) {
+    const std::int64_t row = data_.features.indices[f];
+    ranges.emplace_back(row, row + 1);
+  }
+  ranges.emplace_back(data_.n_features, rows());
 }
 
 void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const {
@@ -32,25 +40,25 @@ void LinearTokens::add_row(std::int64_t row, const double* x, const ScatterTarge
     for (int l = 0; l < shape_.labels; ++l) target.q[first + l] += target.b * x[l];
 }
 
-void LinearTokens::scatter_pairwise(std::int64_t i, const double* parts, const ScatterTarget& target) const {
+void LinearTokens::scatter_pairwise(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
   const std::int64_t p = length(i);
-  ops_.scatter(shape_, data_.features, data_.offsets[i], p, parts, target);
-  for (int l = 0; l < shape_.labels; ++l) add_row(data_.n_features + l, parts + cell(p + l, 0), target);
+  ops_.scatter(shape_, data_.features, data_.offsets[i], p, marginals, target);
+  for (int l = 0; l < shape_.labels; ++l) add_row(data_.n_features + l, marginals + cell(p + l, 0), target);
 }
 
-void LinearTokens::collect_unit(std::int64_t unit, const double* x, PartList& list) const {
+void LinearTokens::collect_unit(std::int64_t unit, const double* x, MarginalList& list) const {
   if (std::all_of(x, x + shape_.labels, [](double value) { return value == 0.0; })) return;
   list.unit.push_back(unit);
   list.values.insert(list.values.end(), x, x + shape_.stride);
 }
 
-void LinearTokens::collect_pairwise(std::int64_t i, const double* parts, PartList& list) const {
+void LinearTokens::collect_pairwise(std::int64_t i, const double* marginals, MarginalList& list) const {
   const std::int64_t p = length(i);
-  for (std::int64_t t = 0; t < p; ++t) collect_unit(data_.offsets[i] + t, parts + cell(t, 0), list);
-  for (int l = 0; l < shape_.labels; ++l) collect_unit(-1 - (data_.n_features + l), parts + cell(p + l, 0), list);
+  for (std::int64_t t = 0; t < p; ++t) collect_unit(data_.offsets[i] + t, marginals + cell(t, 0), list);
+  for (int l = 0; l < shape_.labels; ++l) collect_unit(-1 - (data_.n_features + l), marginals + cell(p + l, 0), list);
 }
 
-void LinearTokens::scatter_list(const PartList& list, const ScatterTarget& target) const {
+void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& target) const {
   const double* x = list.values.data();
   for (const std::int64_t unit : list.unit) {
     if (unit >= 0)
@@ -61,12 +69,16 @@ void LinearTokens::scatter_list(const PartList& list, const ScatterTarget& targe
   }
 }
 
-double LinearTokens::expected_cost(std::int64_t i, const double* marginals) const {
-  double cost = 0.0;
-  if (cost_.empty()) return cost;
-  for (std::int64_t t = 0; t < length(i); ++t)
-    for (int l = 0; l < shape_.labels; ++l) cost += marginals[cell(t, l)] * cost_of(truth(i)[t], l);
-  return cost;
+double LinearTokens::expected_fixed(std::int64_t i, const double* marginals) const {
+  double total = 0.0;
+  const std::int64_t p = length(i);
+  for (std::int64_t t = 0; !fixed_nodes_.empty() && t < p; ++t)
+    for (int l = 0; l < shape_.labels; ++l)
+      if (const double u = marginals[cell(t, l)]; u != 0.0) total += u * fixed_node(i, t, l);
+  for (std::int64_t a = 0; data_.fixed_pairs && a < shape_.labels; ++a)
+    for (int b = 0; b < shape_.labels; ++b)
+      if (const double u = marginals[cell(p + a, b)]; u != 0.0) total += u * fixed_pair(a, b);
+  return total;
 }
 
 }  // namespace casimir

@@ -1,35 +1,42 @@
 // What linear chains and trees share: labels of tokens whose unary scores are linear in sparse features.
 //
 // Rows of w, each `stride` doubles: n_features unary rows, then the rows of the structure, `labels` of them for pairs.
-// Parts of an example: a row per token, then `labels` rows of pairs.
+// Marginals of an example: a row per token, then `labels` rows of pairs.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "chain/chain_ops.hpp"
 #include "solve/problem.hpp"
+#include "weights/fixed_rows.hpp"
 
 namespace casimir {
 
 struct LinearTokensData {
-  const std::int64_t* offsets;  // [size + 1] example -> tokens
-  std::int64_t size;
+  const std::int64_t* offsets;  // [n + 1] example -> tokens
+  std::int64_t n;
   TokenFeatures features;
   std::int64_t n_features;
   int labels;
   const std::int32_t* y;  // [tokens] true labels, or null
-  const double* cost;     // [labels][labels] cost of predicting column for row, or null
+  // Scores that do not depend on w: costs, offsets, and -inf for what is not allowed; or null.
+  const double* fixed_nodes;  // [tokens][labels]
+  const double* fixed_pairs;  // [labels][labels], of every pair
 };
 
 class LinearTokens : public Problem {
  public:
-  std::int64_t size() const final { return data_.size; }
-  std::int64_t dim() const final { return rows() * shape_.stride; }
-  std::int64_t part_offset(std::int64_t i) const final {
+  std::int64_t n_examples() const final { return data_.n; }
+  std::int64_t n_params() const final { return rows() * shape_.stride; }
+  bool has_truth() const final { return data_.y; }
+  std::int64_t marginal_offset(std::int64_t i) const final {
     return (data_.offsets[i] + i * shape_.labels) * shape_.stride;
   }
+  std::int64_t output_offset(std::int64_t i) const final { return data_.offsets[i]; }
   void prefetch(std::int64_t i, const WeightView& w) const final { prefetch_tokens(i, 0, length(i), w); }
-  void scatter_list(const PartList& list, const ScatterTarget& target) const final;
+  void scatter_list(const MarginalList& list, const ScatterTarget& target) const final;
+  void touched(std::int64_t i, std::vector<RowRange>& ranges) const final;
 
   void prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const;
 
@@ -38,9 +45,6 @@ class LinearTokens : public Problem {
   const ChainOps& ops() const { return ops_; }
   std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
   const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
-  double cost_of(std::int32_t truth, std::int32_t label) const {
-    return cost_.empty() ? 0.0 : cost_[cell(truth, label)];
-  }
 
  protected:
   explicit LinearTokens(const LinearTokensData& data);
@@ -48,27 +52,40 @@ class LinearTokens : public Problem {
   std::size_t cell(std::int64_t row, std::int64_t column) const {
     return static_cast<std::size_t>(row * shape_.stride + column);
   }
-  /// Adds the parts x to a row of the target that is not one of features.
+  /// Adds the marginals x to a row of the target that is not one of features.
   void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
   /// Adds x to the list unless it is zero; units are tokens, or -1 - row.
-  void collect_unit(std::int64_t unit, const double* x, PartList& list) const;
+  void collect_unit(std::int64_t unit, const double* x, MarginalList& list) const;
   /// Scatters and collects the rows of tokens and of pairs.
-  void scatter_pairwise(std::int64_t i, const double* parts, const ScatterTarget& target) const;
-  void collect_pairwise(std::int64_t i, const double* parts, PartList& list) const;
+  void scatter_pairwise(std::int64_t i, const double* marginals, const ScatterTarget& target) const;
+  void collect_pairwise(std::int64_t i, const double* marginals, MarginalList& list) const;
 
-  /// <u, cost> of node marginals u, a row per token.
-  double expected_cost(std::int64_t i, const double* marginals) const;
-  template <class Label>
-  double cost_of_output(std::int64_t i, const Label* labels) const {
-    double cost = 0.0;
-    for (std::int64_t t = 0; t < length(i); ++t) cost += cost_of(truth(i)[t], static_cast<std::int32_t>(labels[t]));
-    return cost;
+  /// The fixed score of label l at token t of example i, and of a pair.
+  double fixed_node(std::int64_t i, std::int64_t t, std::int64_t l) const {
+    return fixed_nodes_.empty() ? 0.0 : fixed_nodes_.row(data_.offsets[i] + t)[l];
   }
+  double fixed_pair(std::int64_t a, std::int64_t b) const {
+    return data_.fixed_pairs ? data_.fixed_pairs[a * shape_.labels + b] : 0.0;
+  }
+  bool has_fixed() const { return !fixed_nodes_.empty() || data_.fixed_pairs; }
+  double fixed_of_truth(std::int64_t i) const {
+    return fixed_of_truth_.empty() ? 0.0 : fixed_of_truth_[static_cast<std::size_t>(i)];
+  }
+  /// For constructors: of(i) is the fixed score of the true output of example i.
+  template <class Of>
+  void keep_fixed_of_truth(Of&& of) {
+    for (std::int64_t i = 0; has_fixed() && data_.y && i < data_.n; ++i) fixed_of_truth_.push_back(of(i));
+  }
+  /// The fixed scores under marginals, a row per token and `labels` rows of pairs; what has no weight does not count.
+  double expected_fixed(std::int64_t i, const double* marginals) const;
 
   LinearTokensData data_;
   RowShape shape_;
   const ChainOps& ops_;
-  std::vector<double> cost_;  // padded rows
+  FixedRows fixed_nodes_;
+
+ private:
+  std::vector<double> fixed_of_truth_;  // [n], or empty: all 0
 };
 
 }  // namespace casimir

@@ -14,14 +14,14 @@ constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram mat
 
 TokenGram::TokenGram(const LinearChain& chain) : chain_(chain) {
   std::int64_t total = 0;
-  for (std::int64_t i = 0; i < chain.size(); ++i) {
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
     const std::int64_t p = chain.length(i);
     offset_.push_back(p <= kLongestTabulated ? total : -1);
     if (has(i)) total += p * p;
   }
   const bool binary = !chain.data().features.values;
   (binary ? counts_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total)));
-  for (std::int64_t i = 0; i < chain.size(); ++i)
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i)
     if (has(i)) fill(i);
 }
 

@@ -3,21 +3,26 @@
 from typing import TYPE_CHECKING, Any
 
 from casimir.costs import Hamming, IoU
-from casimir.errors import Intractable
+from casimir.errors import BrokenCertificate, Diverged, Intractable
 from casimir.features import PackedSequences, pack
 from casimir.linearized import Linearized
 from casimir.loading import load
+from casimir.losses import FenchelYoung, Hinge, Log, SoftmaxMargin
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
 from casimir.objective import Objective
+from casimir.penalties import ElasticNet, Ridge
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard, project_simplex
 from casimir.solvers import (
     BCFW,
     LBFGS,
+    SAGA,
     SGD,
     SVRG,
     Casimir,
     Constant,
+    DualProximal,
+    GradientDescent,
     Inverse,
     InverseRoot,
     Pegasos,
@@ -50,19 +55,27 @@ __all__ = [
     "BCFW",
     "L2",
     "LBFGS",
+    "SAGA",
     "SGD",
     "SVRG",
     "BoxSearch",
     "BranchAndBound",
+    "BrokenCertificate",
     "Candidates",
     "Casimir",
     "Chain",
     "Constant",
+    "Diverged",
+    "DualProximal",
+    "ElasticNet",
     "Entropy",
     "Enumerated",
+    "FenchelYoung",
+    "GradientDescent",
     "GraphCut",
     "Hamming",
     "Hard",
+    "Hinge",
     "Intractable",
     "Inverse",
     "InverseRoot",
@@ -73,14 +86,17 @@ __all__ = [
     "LinearPartsModel",
     "LinearTreeModel",
     "Linearized",
+    "Log",
     "Matching",
     "Objective",
     "PackedSequences",
     "Pegasos",
     "ProxLinear",
     "Result",
+    "Ridge",
     "Scores",
     "SequenceTagger",
+    "SoftmaxMargin",
     "StepDecay",
     "Trace",
     "TraceRow",

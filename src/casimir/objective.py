@@ -1,55 +1,60 @@
-"""The regularised empirical risk of eq. (1), its smoothings, gradients, dual values and certified gaps."""
+"""The regularised empirical risk of eq. (1), its smoothings, gradients and dual points."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from casimir._arrays import dot
 from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
-from casimir.costs import Cost
-from casimir.kernels import ComposedKernel, DualBlocks, Kernel, NativeKernel, Pass, native_problem, native_smoothing
-from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, nearest_allowed, scores_in_batches
+from casimir.duality import DualPoint
+from casimir.losses import Loss, as_loss, is_smooth
+from casimir.losses.fenchel_young import check_own_smoothing
+from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, scores_in_batches
+from casimir.penalties import Penalty, as_penalty
+from casimir.problems import (
+    ComposedProblem,
+    DualBlocks,
+    FusedProblem,
+    Pass,
+    Problem,
+    core_penalty,
+    core_problem,
+    core_smoothing,
+)
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.smoothing import Entropy, Hard, Smoothing
+from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class DualPoint:
-    """A point of the dual of F: D = ell - |g|^2 / (2 lam) <= min F.
+@dataclass
+class Counts:
+    """Inferences made, by what they were for; together they are the oracle calls."""
 
-    g = mean_i A_i^T u_i and ell = mean_i <u_i, ell_i>, with every u_i in the simplex. For a CRF, whose losses have no
-    cost, ell is the mean entropy of the u_i.
-    """
+    steps: int = 0
+    full_gradients: int = 0
+    evaluations: int = 0
+    searches: int = 0
 
-    g: FloatArray
-    ell: float
+    @property
+    def oracle_calls(self) -> int:
+        return self.steps + self.full_gradients + self.evaluations + self.searches
 
-    def value(self, lam: float) -> float:
-        return self.ell - dot(self.g, self.g) / (2.0 * lam) if lam > 0.0 else 0.0
-
-    def towards(self, other: DualPoint, lam: float) -> DualPoint:
-        """The best point on the segment to `other`: D is a concave parabola along it, and every point is feasible."""
-        step = other.g - self.g
-        curvature = dot(step, step) / lam
-        slope = other.ell - self.ell - dot(self.g, step) / lam
-        theta = slope / curvature if curvature > 0.0 else float(slope > 0.0)
-        theta = min(max(theta, 0.0), 1.0)
-        return DualPoint(self.g + theta * step, self.ell + theta * (other.ell - self.ell))
+    def since(self, before: Counts) -> Counts:
+        return Counts(*(getattr(self, f.name) - getattr(before, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Evaluation:
     """What one full pass at w tells.
 
-    objective  F(w), or None when the smoothing's oracle does not see the max
+    objective  F(w), or an upper bound of it where an oracle gave up; None when the smoothing does not see the max
     smoothed   F_mu(w)
-    gradient   float64[d] = grad F_mu(w), or None
+    gradient   float64[d] = sum_i p_i grad f_i(w), without the penalty's, or None
     dual       the feasible point given by the oracle's weights, or None where there is no dual or no gradient
     exact      share of examples on which the smoothing was exact
     marginals  kept for variance-reduced steps, or None
@@ -60,59 +65,55 @@ class Evaluation:
     gradient: FloatArray | None
     dual: DualPoint | None
     exact: float
-    marginals: Any
+    marginals: FloatArray | None
 
 
-@dataclass
 class Objective:
-    """F(w) = (1/n) sum_i f_i(w) + (lam/2) |w|^2.
+    """F(w) = sum_i s_i f_i(w) / sum_i s_i + R(w).
 
-    loss "hinge": f_i(w) = max_y { score_i(y; w) + cost(y_i, y) } - score_i(y_i; w)
-    loss "crf":   f_i(w) = log sum_y exp(score_i(y; w)) - score_i(y_i; w), no cost: the exp oracle with mu = 1
+    loss           f_i: Hinge(cost), Log(), SoftmaxMargin(cost) or FenchelYoung(...); a cost stands for Hinge(cost)
+    y              list of true outputs, one int64[p_i] per example
+    penalty        R: Ridge(lam), ElasticNet(lam, l1_ratio), ...; a number stands for Ridge(number)
+    sample_weight  s, float64[n], 0 or larger; None: all 1. Weight 0 leaves an example out
+    native         False: never on the fused kernels of the core
+    n_threads      of full passes; None: CASIMIR_NUM_THREADS, or all CPUs
+    offset         Scores that are added to those of the model and do not depend on w
 
     Where the scores of the model are not linear in w, F is not convex: there is no dual, and only solvers that say so
-    can minimise it. With an `offset`, score_i(y; w) is that of the model plus offset_i(y), which does not depend on w.
-    Where the model wants some weights non-negative, F is minimised over those w alone. Solvers may then hold any w;
-    it stands for P(w), the nearest one allowed, here and in every oracle.
-
-    y: list of outputs, one int64[p_i] per example. Linear chains, linear trees and candidate lists run on the native
-    kernel unless native=False; with an offset, candidate lists alone. `oracle_calls` counts every inference that was
-    made.
+    can minimise it. Linear chains, linear trees and candidate lists run on the core. `counts` has the inferences made.
     """
 
-    model: ScoreModel
-    structure: Structure
-    cost: Cost | None
-    y: list[IntArray]
-    lam: float
-    loss: str = "hinge"
-    native: bool = True
-    n_threads: int | None = None
-    offset: Scores | None = None
-    oracle_calls: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        if self.loss not in ("hinge", "crf"):
-            raise ValueError(f"loss={self.loss!r}; it must be 'hinge' or 'crf'.")
-        if self.loss == "crf" and self.cost is not None:
-            raise ValueError("loss='crf' takes no cost; pass cost=None, or use loss='hinge'.")
-        if not (np.isfinite(self.lam) and self.lam >= 0.0):
-            raise ValueError(f"lam={self.lam}; it must be a finite number, 0 or larger. 1/n is a good start.")
-        if self.n_threads is not None:
-            positive_int(self.n_threads, "n_threads")
-        self.y = [_whole_numbers(output, i) for i, output in enumerate(self.y)]
-        if len(self.y) != self.model.n_examples:
-            raise ValueError(f"y has {len(self.y)} outputs; the model has {self.model.n_examples} examples.")
+    def __init__(
+        self,
+        model: ScoreModel,
+        structure: Structure,
+        loss: Any,
+        y: Any,
+        penalty: Any,
+        sample_weight: Any = None,
+        *,
+        native: bool = True,
+        n_threads: int | None = None,
+        offset: Scores | None = None,
+    ) -> None:
+        self.model, self.structure, self.native, self.offset = model, structure, native, offset
+        self.loss: Loss = as_loss(loss)
+        self.penalty: Penalty = as_penalty(penalty)
+        check_own_smoothing(self.loss.smoothing)
+        self.n_threads = None if n_threads is None else positive_int(n_threads, "n_threads")
+        self.y = [_whole_numbers(output, i) for i, output in enumerate(y)]
+        if len(self.y) != model.n_examples:
+            raise ValueError(f"y has {len(self.y)} outputs; the model has {model.n_examples} examples.")
         if not self.y:
             raise ValueError("An objective needs at least one example.")
-        self._composed_kernel: ComposedKernel | None = None
-        self._native_kernel: NativeKernel | None = None
-        layout = self.model.scores(np.zeros(self.model.n_params), [0])
-        self.structure.select([0]).score_of(layout, self.y[:1])  # the error of a wrong label or length comes early
-        if self.native:
-            problem = native_problem(self.model, self.structure, self.cost, self.y, self.offset)
-            if problem is not None:
-                self._native_kernel = NativeKernel(problem, self.n_threads or default_threads())
+        self.sample_weight = _checked_weights(sample_weight, model.n_examples)
+        self.examples, self._scales, self._shares = _shares_of(self.sample_weight, model.n_examples)
+        self.counts = Counts()
+        self._composed: list[ComposedProblem] = []  # made when it is first needed, and shared with subproblems
+        layout = model.scores(np.zeros(model.n_params), [0])
+        structure.select([0]).score_of(layout, self.y[:1])  # the error of a wrong label or length comes early
+        problem = core_problem(model, structure, self.loss.cost, self.y, offset) if native else None
+        self._fused = None if problem is None else FusedProblem(problem, n_threads or default_threads(), self._scales)
 
     @property
     def n_examples(self) -> int:
@@ -123,13 +124,13 @@ class Objective:
         return self.model.n_params
 
     @property
-    def is_native(self) -> bool:
-        return self._native_kernel is not None
+    def n_active(self) -> int:
+        """Examples whose weight is above 0, the n of a pass."""
+        return len(self.examples)
 
     @property
-    def is_smooth(self) -> bool:
-        """Whether F itself is smooth, so that no smoothing applies."""
-        return self.loss == "crf"
+    def is_native(self) -> bool:
+        return self._fused is not None
 
     @property
     def is_convex(self) -> bool:
@@ -137,18 +138,24 @@ class Objective:
         return is_linear(self.model)
 
     @property
-    def nonnegative(self) -> npt.NDArray[np.bool_] | None:
-        """bool[d]: weights that must not be negative, or None."""
-        mask: npt.NDArray[np.bool_] | None = getattr(self.model, "nonnegative", None)
-        return mask
+    def oracle_calls(self) -> int:
+        return self.counts.oracle_calls
 
-    def allowed(self, w: FloatArray) -> FloatArray:
-        """P(w), the nearest weights that the model allows; w itself when it allows all."""
-        return nearest_allowed(self.model, w)
+    def with_penalty(self, penalty: Penalty) -> Objective:
+        """The same losses with another penalty; inferences are counted together."""
+        other = copy.copy(self)
+        other.penalty = penalty
+        return other
 
-    def bound(self, dual: DualPoint) -> float:
-        """D = ell + min_w { <g, w> + (lam/2) |w|^2 } over the allowed w, which is at P(-g / lam)."""
-        return DualPoint(self.allowed(-dual.g), dual.ell).value(self.lam)
+    def permutation(self, rng: np.random.Generator) -> IntArray:
+        """int64[n_active]: every example once, in random order."""
+        order: IntArray = rng.permutation(self.n_active)
+        return order if self.n_active == self.n_examples else self.examples[order]
+
+    def draw(self, rng: np.random.Generator, count: int) -> IntArray:
+        """int64[count]: examples drawn with replacement, each with the same probability."""
+        order: IntArray = rng.integers(self.n_active, size=count)
+        return order if self.n_active == self.n_examples else self.examples[order]
 
     def linearize(self, w: FloatArray, examples: Any = None) -> Linearization:
         """The scores of the examples at w, without offset, and both products by their Jacobian."""
@@ -161,21 +168,17 @@ class Objective:
                 "Use ProxLinear() or SGD()."
             )
 
-    def kernel(self, smoothing: Smoothing) -> Kernel:
-        """The kernel that runs passes with this smoothing."""
-        if self._native_kernel is not None and native_smoothing(smoothing, 1.0) is not None:
-            return self._native_kernel
-        if self._composed_kernel is None:
-            self._composed_kernel = ComposedKernel(self.model, self.structure, self.cost, self.y, self.offset)
-        return self._composed_kernel
+    def problem(self, smoothing: Smoothing) -> Problem:
+        """The problem that runs passes with this smoothing: fused where the core knows it."""
+        if self._fused is not None and core_smoothing(smoothing, 1.0) is not None:
+            return self._fused
+        return self._composed_problem()
 
-    def resolve(self, smoothing: Smoothing, mu: float) -> tuple[Smoothing, float]:
-        """The smoothing to run with: a CRF always uses its own exp oracle."""
-        return (Entropy(), 1.0) if self.is_smooth else (smoothing, mu)
-
-    def mu_of(self, smoothing: Smoothing, mu: float) -> float | None:
-        """mu as a trace reports it: None where nothing is smoothed."""
-        return None if self.is_smooth or isinstance(smoothing, Hard) else mu
+    def _composed_problem(self) -> ComposedProblem:
+        if not self._composed:
+            parts = self.model, self.structure, self.loss.cost, self.y, self.offset, self._scales
+            self._composed.append(ComposedProblem(*parts))
+        return self._composed[0]
 
     def value(self, w: FloatArray) -> float:
         """F(w)."""
@@ -186,83 +189,67 @@ class Objective:
     def evaluate(
         self,
         w: FloatArray,
-        smoothing: Smoothing | None = None,
-        mu: float = 0.0,
+        loss: Loss | None = None,
         *,
         gradient: bool = True,
         keep: bool = False,
+        count: str | None = None,
     ) -> Evaluation:
-        """One full pass: n oracle calls."""
-        smoothing, mu = self.resolve(smoothing if smoothing is not None else Hard(), mu)
-        result = self.kernel(smoothing).full_pass(w, smoothing, mu, gradient=gradient, keep=keep)
-        self.oracle_calls += self.n_examples
-        w = self.allowed(w)
-        penalty = 0.5 * self.lam * dot(w, w)
-        smoothed = float(result.value.mean()) + penalty
-        objective = smoothed if self.is_smooth else None
-        if not self.is_smooth and result.max_value is not None:
-            objective = float(result.max_value.mean()) + penalty
-        dual, full = None, None
-        if result.gradient is not None:
-            dual = DualPoint(result.gradient, self._ell(w, result)) if self.is_convex else None
-            full = result.gradient + self.lam * w
-        return Evaluation(objective, smoothed, full, dual, float(result.exact.mean()), result.marginals)
+        """One full pass, an oracle call per example; `loss` is a smoothed version of the objective's own.
+
+        count  what it counts as; None: "full_gradients" with a gradient, else "evaluations"
+        """
+        loss = self.loss if loss is None else loss
+        found = self.problem(loss.smoothing).full_pass(w, loss.smoothing, loss.mu, gradient=gradient, keep=keep)
+        self.count(count or ("full_gradients" if gradient else "evaluations"), self.n_active)
+        penalty, mean = self.penalty.value(w), self._mean
+        seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
+        return Evaluation(
+            None if seen is None else mean(seen) + penalty,
+            mean(found.value) + penalty,
+            found.gradient,
+            self._dual_point(w, found),
+            float(found.exact[self.examples].mean()),
+            found.marginals,
+        )
+
+    def count(self, kind: str, calls: int) -> None:
+        setattr(self.counts, kind, getattr(self.counts, kind) + calls)
 
     def dual_blocks(self) -> DualBlocks:
         """Dual variables over cached outputs, for block-coordinate solvers."""
-        if self.is_smooth:
+        if is_smooth(self.loss):
             raise TypeError(
-                "Block-coordinate Frank-Wolfe needs loss='hinge'; a CRF's dual has no finite outputs. Use LBFGS()."
+                f"Block-coordinate Frank-Wolfe needs Hinge(cost); the dual of {type(self.loss).__name__} has no finite "
+                "outputs. Use LBFGS()."
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
-        return self.kernel(Hard()).dual_blocks()
+        if self._fused is not None and core_penalty(self.penalty) is not None:
+            return self._fused.dual_blocks()
+        return self._composed_problem().dual_blocks()
 
     def log_n_outputs(self) -> float:
-        """mean_i log |Y_i|, or 1 where the structure does not know."""
+        """The mean of log |Y_i|, or 1 where the structure does not know."""
         log_n_outputs = getattr(self.structure, "log_n_outputs", None)
         if log_n_outputs is None:
             return 1.0
-        return float(np.mean(log_n_outputs(scores_in_batches(self.model, np.zeros(self.n_params)))))
+        return self._mean(log_n_outputs(scores_in_batches(self.model, np.zeros(self.n_params))))
 
     def trivial_dual(self) -> DualPoint:
         """All weight on the truth: D = 0, a lower bound of every loss here."""
         return DualPoint(np.zeros(self.n_params), 0.0)
 
-    def _ell(self, w: FloatArray, result: Pass) -> float:
-        if not self.is_smooth:
-            return float(result.cost.mean())
-        assert result.gradient is not None
-        return float(result.value.mean()) - dot(w, result.gradient)  # entropy = f_i - <w, A_i^T u_i>
+    def _mean(self, values: FloatArray) -> float:
+        """sum_i p_i values_i"""
+        return float(values.mean()) if self._shares is None else dot(self._shares, values)
 
-
-@dataclass(frozen=True, eq=False)
-class Proximal:
-    """F(w) + (kappa/2) |w - z|^2, the subproblem of an outer step around the centre z. kappa = 0 is F itself."""
-
-    objective: Objective
-    kappa: float
-    center: FloatArray
-
-    @property
-    def sigma(self) -> float:
-        """Its strong convexity, lam + kappa."""
-        return self.objective.lam + self.kappa
-
-    def smoothed(self, w: FloatArray, evaluation: Evaluation) -> float:
-        """F_mu(w) + (kappa/2) |w - z|^2, given F's evaluation at w."""
-        moved = w - self.center
-        return evaluation.smoothed + 0.5 * self.kappa * dot(moved, moved)
-
-    def gradient(self, w: FloatArray, evaluation: Evaluation) -> FloatArray:
-        assert evaluation.gradient is not None
-        return evaluation.gradient + self.kappa * (w - self.center)
-
-    def fixed_point(self, evaluation: Evaluation) -> FloatArray:
-        """c with g + lam w + kappa (w - z) = sigma (w - c), the affine part of the gradient; -g when sigma = 0."""
-        assert evaluation.dual is not None
-        if self.sigma == 0.0:
-            return -evaluation.dual.g
-        return np.asarray((self.kappa * self.center - evaluation.dual.g) / self.sigma, dtype=np.float64)
+    def _dual_point(self, w: FloatArray, found: Pass) -> DualPoint | None:
+        """The oracle's weights u: for a smooth loss <u_i, ell_i> - mu omega(u_i) = f_i(w) - <w, A_i^T u_i>."""
+        if found.gradient is None or not self.is_convex:
+            return None
+        if not is_smooth(self.loss):
+            return DualPoint(found.gradient, self._mean(found.cost))
+        return DualPoint(found.gradient, self._mean(found.value) - dot(w, found.gradient))
 
 
 def _whole_numbers(output: Any, example: int) -> IntArray:
@@ -270,10 +257,27 @@ def _whole_numbers(output: Any, example: int) -> IntArray:
     array = np.atleast_1d(np.asarray(output))
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"y[{example}] has {array.dtype} entries; outputs are whole numbers such as label numbers.")
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
-def relative_gap(objective: float, dual: float) -> float:
-    """(F - D) / F: how far F can still fall, as a share of it. 0 when both are 0."""
-    gap = max(objective - dual, 0.0)
-    return gap / abs(objective) if gap > 0.0 else 0.0
+def _checked_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind not in "fiub" or weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {list(weights.shape)}; it must be {n} numbers, one per example.")
+    weights = weights.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}; weights must be finite, 0 or larger.")
+    if not weights.any():
+        raise ValueError("sample_weight is 0 everywhere; at least one example must count.")
+    return weights
+
+
+def _shares_of(weights: FloatArray | None, n: int) -> tuple[IntArray, FloatArray | None, FloatArray | None]:
+    """The examples that count, their scales n_active p_i, and their shares p_i; None for both where all are equal."""
+    if weights is None or (weights == weights[0]).all():
+        return np.arange(n), None, None
+    examples, shares = np.flatnonzero(weights), weights / weights.sum()
+    return examples, shares * len(examples), shares

@@ -42,6 +42,7 @@ class Smoothed:
     marginals: Scores
     max_value: FloatArray | None
     exact: BoolArray
+    upper: FloatArray | None = None
 
 
 class Smoothing(Protocol):

@@ -81,10 +81,9 @@ class ChainPredictor:
     def predict(self, X: Any) -> list[list[Label]]:
         """The best labels of every sentence."""
         packed = self.pack(X)
-        problem = core.linear_chain(
-            packed.offsets, packed.indptr, packed.indices, packed.values, self.n_features, len(self.classes), None, None
-        )
-        _, numbers = core.decode(problem, self.w, self.threads or n_threads())
+        features = packed.offsets, packed.indptr, packed.indices, packed.values, self.n_features
+        problem = core.linear_chain(*features, len(self.classes), None, None, None)
+        _, numbers = problem.decode(self.w, self.threads or n_threads())
         return list(labels_of(numbers, self.classes, packed.offsets))
 
     def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:

@@ -19,6 +19,7 @@ from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, as_object_array, classes_of, label_sequences, numbers_of
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
+from casimir.losses.named import loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
 from casimir.persistence import save_folder
@@ -107,7 +108,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             wrapped = [_with_predictor(callback, predictor) for callback in shown]
             epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
             result = minimize(objective, solver, epochs, self.tol, seed, wrapped)
-        self.lam_, self.solver_ = objective.lam, solver
+        self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
         self._set_result(result, predictor(result.w))
         self._warn_if_unfinished()
         return self
@@ -159,7 +160,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
         lam = 1.0 / len(X) if self.lam is None else _number(self.lam, "lam")
         y = numbers_of(sequences, classes)
-        return Objective(model, chain, self._cost(classes), y, lam, self.loss, n_threads=self._threads())
+        loss = loss_named(self.loss, self._cost(classes))
+        return Objective(model, chain, loss, y, lam, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         """scikit-learn writes -1 for all CPUs."""

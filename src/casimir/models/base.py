@@ -14,8 +14,7 @@ from casimir.scores import FloatArray, IntArray, Scores, concatenate
 class LinearModel(Protocol):
     """scores_i = J_i w.
 
-    `examples` picks some of the n_examples, by an index array, a mask or a slice; None is all of them. A model may have
-    `nonnegative`, bool[n_params]: weights that training must keep at 0 or above.
+    `examples` picks some of the n_examples, by an index array, a mask or a slice; None is all of them.
     """
 
     @property
@@ -100,12 +99,6 @@ def batches(model: ScoreModel) -> Iterator[IntArray | None]:
 def scores_in_batches(model: ScoreModel, w: FloatArray) -> Scores:
     """The scores of all examples."""
     return concatenate([model.scores(w, examples) for examples in batches(model)])
-
-
-def nearest_allowed(model: ScoreModel, w: FloatArray) -> FloatArray:
-    """P(w): negative weights that the model wants non-negative become 0; w itself where the model wants none."""
-    mask = getattr(model, "nonnegative", None)
-    return w if mask is None else np.where(mask, np.maximum(w, 0.0), w)
 
 
 def chosen_examples(examples: Any, n: int) -> IntArray:

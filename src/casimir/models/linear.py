@@ -57,8 +57,6 @@ class LinearPartsModel:
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
     shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)
-    nonnegative   bool[d]: weights that training must keep at 0 or above, e.g. those of smoothness terms, so that edge
-              scores stay submodular; None is none
     """
 
     def __init__(
@@ -67,11 +65,9 @@ class LinearPartsModel:
         edges: Sequence[Any] | None = None,
         n_labels: int | None = None,
         shapes: Sequence[tuple[int, int]] | None = None,
-        nonnegative: Any = None,
     ) -> None:
         self.n_labels = None if n_labels is None else positive_int(n_labels, "n_labels")
         self._nodes, self._offsets = _stack(nodes, "nodes", self.n_labels or 1)
-        self.nonnegative = None if nonnegative is None else _checked_mask(nonnegative, self.n_params)
         self._shapes = None if shapes is None else _checked_shapes(shapes, np.diff(self._offsets), self.n_labels)
         self._edges, self._edge_offsets = None, None
         if edges is None:
@@ -157,13 +153,6 @@ def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArra
     if any(sp.issparse(part) for part in parts):
         return sp.vstack([sp.csr_array(part) for part in parts], format="csr", dtype=np.float64), offsets
     return np.concatenate(parts), offsets
-
-
-def _checked_mask(nonnegative: Any, n_params: int) -> BoolArray:
-    mask = np.asarray(nonnegative)
-    if mask.dtype != np.bool_ or mask.shape != (n_params,):
-        raise ValueError(f"nonnegative is {mask.dtype}{list(mask.shape)}; it must be a bool array, one per weight.")
-    return mask
 
 
 def _checked_shapes(shapes: Sequence[tuple[int, int]], counts: IntArray, n_labels: int | None) -> IntArray:

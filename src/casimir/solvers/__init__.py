@@ -2,9 +2,12 @@
 
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
+from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.gradient_descent import GradientDescent
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.prox_linear import ProxLinear
 from casimir.solvers.run import Result, minimize
+from casimir.solvers.saga import SAGA
 from casimir.solvers.schedules import Constant, Inverse, InverseRoot, Pegasos, StepDecay
 from casimir.solvers.sgd import SGD
 from casimir.solvers.svrg import SVRG
@@ -13,10 +16,13 @@ from casimir.solvers.trace import Trace, TraceRow
 __all__ = [
     "BCFW",
     "LBFGS",
+    "SAGA",
     "SGD",
     "SVRG",
     "Casimir",
     "Constant",
+    "DualProximal",
+    "GradientDescent",
     "Inverse",
     "InverseRoot",
     "Pegasos",

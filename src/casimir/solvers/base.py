@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from casimir.objective import DualPoint, Objective
+from casimir.duality import DualPoint
+from casimir.losses import Loss
+from casimir.objective import Evaluation, Objective
 from casimir.scores import FloatArray
+from casimir.smoothing import Smoothing
 
 
 class Monitor(Protocol):
@@ -36,6 +40,8 @@ class Monitor(Protocol):
         dual: DualPoint | float | None = None,
         mu: float | None = None,
         kappa: float | None = None,
+        lipschitz: float | None = None,
+        gamma: float | None = None,
         prox_gradient: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
@@ -43,7 +49,8 @@ class Monitor(Protocol):
 
         objective  F(w) if the solver knows it; without it the monitor makes a pass of its own
         dual       a dual point, or the value of one
-        prox_gradient   |w - w'| / eta of a prox-linear step, for the trace
+        lipschitz, gamma    the constant L and the step length in use, for the trace
+        prox_gradient   an upper bound of |w - w'| / eta of an exact prox-linear step, for the trace
         is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
         """
         ...
@@ -57,12 +64,52 @@ class Solver(Protocol):
         ...
 
 
-def check_plain(objective: Objective, name: str) -> None:
-    """F must be convex, over all w."""
-    objective.check_convex(name)
-    if objective.nonnegative is not None:
+@dataclass(frozen=True, eq=False)
+class InnerState:
+    """Where an inner solver stands.
+
+    w           float64[d]: its point
+    evaluation  of the smoothed objective at w, with its gradient
+    lipschitz   the constant L of its steps, or None where it has none
+    is_worse    whether the last epoch made things worse because its steps, whose length was free, were too long
+    memory      whatever else it carries from epoch to epoch, and from one subproblem to the next
+    """
+
+    w: FloatArray
+    evaluation: Evaluation
+    lipschitz: float | None = None
+    is_worse: bool = False
+    memory: Any = None
+
+
+class Inner(Protocol):
+    """A solver that Casimir can run inside, an epoch at a time, on objectives with a proximal penalty."""
+
+    @property
+    def smoothing(self) -> Smoothing: ...
+
+    @property
+    def mu(self) -> float | None:
+        """Level of smoothing; None leaves it to the outer solver."""
+        ...
+
+    def start(
+        self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
+    ) -> InnerState:
+        """Starts at w on `objective`, whose loss is smoothed to `loss`; `before` is the end of the last subproblem."""
+        ...
+
+    def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
+        """About n_active oracle calls on, and a full gradient at the new point."""
+        ...
+
+
+def check_inner(inner: object) -> None:
+    missing = [name for name in ("smoothing", "mu", "start", "epoch") if not hasattr(inner, name)]
+    if missing or isinstance(inner, type):
         raise TypeError(
-            f"{name} cannot keep weights non-negative, as this model wants. Use Casimir(), BCFW(), LBFGS() or SGD()."
+            f"inner={inner!r}; Casimir needs an inner solver with {', '.join(missing or ['start'])}, such as SVRG(), "
+            "SAGA(), LBFGS() or GradientDescent(). For dual steps use DualProximal()."
         )
 
 
@@ -72,3 +119,10 @@ def check_solver(solver: object, others: str = "") -> None:
         raise TypeError(f"solver={solver.__name__} is a class; it must be a solver: write {solver.__name__}().")
     if not callable(getattr(solver, "run", None)):
         raise TypeError(f"solver={solver!r}; it must be a solver such as BCFW(){others}.")
+
+
+def penalty_gradient(objective: Objective, w: FloatArray) -> FloatArray:
+    """float64[d] = grad R(w) of a penalty that is a plain square."""
+    quadratic = objective.penalty.quadratic
+    assert quadratic is not None
+    return np.asarray(quadratic.sigma * (w if quadratic.center is None else w - quadratic.center), dtype=np.float64)

@@ -8,19 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from casimir._arrays import aligned_zeros
-from casimir.kernels.base import Averaged, DualAverage
-from casimir.objective import DualPoint, Objective
+from casimir.duality import DualPoint
+from casimir.objective import Objective
+from casimir.penalties import Penalty, require
+from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 
 
 @dataclass(frozen=True)
 class BCFW:
-    """w = -g / lam, g = mean_i A_i^T alpha_i; a step moves one alpha_i with an exact line search.
+    """w = argmin_w R(w) + <g, w>, g = sum_i p_i A_i^T alpha_i; a step moves one alpha_i with a line search.
+
+    For R = lam |w|^2 / 2 that is w = -g / lam, and the line search is exact; other penalties take that of a quadratic
+    bound.
 
     pairwise       False: towards the oracle's output, the algorithm of Lacoste-Julien et al. (2013);
                    True: from an example's worst active output to its best cached one
-    averaging      report the average sum_t t w_t / sum_t t of the iterates as well (pairwise=False only)
+    averaging      report the average over steps t, with weights t, as well (pairwise=False only)
     cached_passes  pairwise passes over cached outputs, without oracle calls, after every pass with them
     steps          pairwise steps per visit
     skip_below     cached passes leave out examples whose gap is below this multiple of the mean gap
@@ -44,43 +49,56 @@ class BCFW:
             raise ValueError("BCFW: cached_passes move weight between cached outputs; they need pairwise=True.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        check_dual_start(objective, w0, "BCFW")
-        lam, n = objective.lam, objective.n_examples
+        check_no_start(w0, "BCFW")
+        require(objective.penalty, "BCFW", strongly_convex=True)
         blocks = objective.dual_blocks()
-        w = aligned_zeros(objective.n_params)
-        average = DualAverage(Averaged(aligned_zeros(objective.n_params))) if self._averages else None
+        iterate = dual_start(objective.penalty, objective.n_params)
+        if self.averaging and not self.pairwise:
+            iterate.average = blocks.new_average(objective.n_params)
         while True:
-            blocks.exact_pass(rng.permutation(n), lam, self.pairwise, self.steps, w, average)
-            objective.oracle_calls += n
+            blocks.exact_pass(objective.permutation(rng), self.pairwise, self.steps, iterate)
+            objective.count("steps", objective.n_active)
             for _ in range(self.cached_passes):
-                blocks.cached_pass(rng.permutation(n), lam, self.steps, self.skip_below, w)
-            if self._report(objective, w, blocks.ell, average, monitor):
+                blocks.cached_pass(objective.permutation(rng), self.steps, self.skip_below, iterate)
+            if self._report(objective, iterate, blocks.ell, monitor):
                 return
 
-    @property
-    def _averages(self) -> bool:
-        return self.averaging and not self.pairwise
-
-    def _report(
-        self, objective: Objective, w: FloatArray, ell: float, average: DualAverage | None, monitor: Monitor
-    ) -> bool:
+    def _report(self, objective: Objective, iterate: DualIterate, ell: float, monitor: Monitor) -> bool:
         """The better of the last iterate and the average, with the better of their dual points."""
-        lam = objective.lam
-        value, dual = objective.value(w), objective.bound(DualPoint(-lam * w, ell))
-        if average is None:
+        w, penalty = iterate.w, objective.penalty
+        value, dual = objective.value(w), DualPoint(iterate.gradient(), ell).value(penalty)
+        if iterate.average is None:
             return monitor.epoch(w, objective=value, dual=dual)
-        mean = average.iterates.mean(w)
-        mean_value = objective.value(mean)
-        dual = max(dual, objective.bound(DualPoint(-lam * mean, average.ell_sum / average.iterates.total)))
+        mean = averaged_iterate(iterate)
+        mean_value, mean_ell = objective.value(mean.w), iterate.average.ell_sum / iterate.average.mass
+        dual = max(dual, DualPoint(mean.gradient(), mean_ell).value(penalty))
         if mean_value < value:
-            w, value = mean, mean_value
+            w, value = mean.w, mean_value
         return monitor.epoch(w, objective=value, dual=dual)
 
 
-def check_dual_start(objective: Objective, w0: FloatArray, name: str) -> None:
-    if objective.lam <= 0.0:
-        raise ValueError(
-            f"{name} works on the dual, which needs lam > 0; lam is {objective.lam}. Use SGD or Casimir(SVRG)."
-        )
+def check_no_start(w0: FloatArray, name: str) -> None:
     if np.any(w0 != 0.0):
         raise ValueError(f"{name} starts at w = 0, where its dual variables are known; leave w0 out.")
+
+
+def dual_start(penalty: Penalty, n_params: int) -> DualIterate:
+    """The primal point of g = 0, where all weight is on the truth."""
+    w = aligned_zeros(n_params)
+    quadratic = penalty.quadratic
+    if quadratic is None:
+        w[:] = penalty.primal(np.zeros(n_params))
+        return DualIterate(penalty, w, aligned_zeros(n_params))
+    if quadratic.center is not None:
+        w[:] = quadratic.center
+    return DualIterate(penalty, w, None)
+
+
+def averaged_iterate(iterate: DualIterate) -> DualIterate:
+    """The primal point of the average over steps of g, which for quadratic penalties is that of w."""
+    sums = iterate.average
+    moved = iterate.w if iterate.g is None else iterate.g
+    mean = np.asarray((sums.mass * moved - sums.q) / sums.mass, dtype=np.float64)
+    if iterate.g is None:
+        return DualIterate(iterate.penalty, mean, None)
+    return DualIterate(iterate.penalty, iterate.penalty.primal(-mean), mean)

@@ -1,25 +1,25 @@
-"""Casimir: Catalyst acceleration with smoothing (algo:catalyst)."""
+"""Casimir: Catalyst acceleration with smoothing (algo:catalyst), around any inner solver."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from casimir._arrays import dot
-from casimir.objective import DualPoint, Evaluation, Objective, Proximal
+from casimir.losses import Loss, smoothed
+from casimir.objective import Objective
+from casimir.penalties import Proximal
 from casimir.scores import FloatArray
-from casimir.smoothing import Hard
-from casimir.solvers.base import Monitor, check_plain
-from casimir.solvers.bcfw import BCFW
-from casimir.solvers.dual_proximal import DualProximalPoint, dual_kappa
+from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
 from casimir.solvers.regimes import Regime, default_kappa
-from casimir.solvers.smoothness import default_mu, search_lipschitz
+from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
 
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
 _DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu_k hardly depend on it
-_ROUNDING = 1e-12  # relative changes that mean nothing
+_SMALLEST_MU = 1e-12  # relative to the first: below it smoothing changes nothing that doubles can tell
 _MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
 _LONGEST_SEARCH = 2.0**10  # and no step size helps
 
@@ -28,142 +28,156 @@ _LONGEST_SEARCH = 2.0**10  # and no step size helps
 class Casimir:
     """w_k ~ argmin_w F_{mu_k}(w) + (kappa_k/2) |w - z_{k-1}|^2,   z_k = w_k + beta_k (w_k - w_{k-1}).
 
-    inner       SVRG(...): the paper's Casimir-SVRG, with the inner solver's smoothing and mu.
-                BCFW(pairwise=True, ...): a proximal point method whose subproblems are solved in the dual, without
-                smoothing and extrapolation; it certifies small gaps fastest and is what "auto" takes
+    inner       minimises the subproblems, with its own smoothing and mu: SVRG() makes it the paper's Casimir-SVRG;
+                SAGA(), LBFGS(), GradientDescent(), or anything that meets `casimir.solvers.base.Inner`
     decreasing  constant or decreasing smoothing mu_k
-    kappa       None: that of prop:c:total_compl_svrg_sc and its siblings; for a dual inner solver 5 (lam n)^0.7 / n
+    kappa       None: that of prop:c:total_compl_svrg_sc and its siblings
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
     stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
-                the relative accuracy delta_k of eq. (stopping_criterion)
+                the relative accuracy delta_k of eq. (stopping_criterion), 100 at most
     """
 
-    inner: SVRG | BCFW = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
+    inner: Inner = SVRG()
     decreasing: bool = False
     kappa: float | None = None
     warm_start: str = "prox-center"
     stopping: str = "budget"
 
     def __post_init__(self) -> None:
+        check_inner(self.inner)
         if self.warm_start not in _WARM_STARTS:
             raise ValueError(f"warm_start={self.warm_start!r}; it must be one of {', '.join(_WARM_STARTS)}.")
         if self.stopping not in ("budget", "accuracy"):
             raise ValueError(f"stopping={self.stopping!r}; it must be 'budget' or 'accuracy'.")
         if self.kappa is not None and not self.kappa > 0.0:
             raise ValueError(f"kappa={self.kappa}; it must be positive, or None for the default.")
-        if isinstance(self.inner, BCFW) and not self.inner.pairwise:
-            raise ValueError("Casimir keeps a dual inner solver's cached outputs; give it BCFW(pairwise=True).")
-
-    @property
-    def starts_at_zero(self) -> bool:
-        return isinstance(self.inner, BCFW)
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        if isinstance(self.inner, BCFW):
-            DualProximalPoint(objective, self.inner, self.kappa or dual_kappa(objective), rng).run(w0, monitor)
-        else:
-            self._run_primal(self.inner, objective, w0, monitor, rng)
-
-    def _run_primal(
-        self, svrg: SVRG, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
-    ) -> None:
-        check_plain(objective, "Casimir around SVRG")
-        mu0 = self._first_mu(svrg, objective, monitor.tol)
-        lipschitz = svrg.lipschitz
-        if lipschitz is None:
-            plain = Proximal(objective, 0.0, w0)
-            lipschitz = search_lipschitz(svrg, plain, w0, svrg.snapshot(objective, w0, mu0), mu0, rng)
-        kappa0 = self.kappa
-        if kappa0 is None:
-            kappa0 = default_kappa(lipschitz, objective.lam, objective.n_examples, self.decreasing)
-        regime = Regime(objective.lam, kappa0, mu0, self.decreasing)
-        subproblems = _Subproblems(svrg, lipschitz, rng, objective.trivial_dual())
+        objective.check_convex("Casimir")
+        mu0, smoothing = self._first_mu(objective, monitor.tol), self.inner.smoothing
+        first = self.inner.start(objective, smoothed(objective.loss, smoothing, mu0), w0, rng, None)
+        regime = Regime(objective.penalty.strong_convexity, self._kappa(objective, first), mu0, self.decreasing)
+        subproblems = _Subproblems(self.inner, rng, first)
+        dual = objective.trivial_dual()
         w, z, z_before = w0, w0, w0
         alpha, k = regime.alpha0, 0
         while True:
             k += 1
-            problem, mu = Proximal(objective, regime.kappa(k), z), regime.mu(k)
-            start = self._start(w, z, z_before, problem)
+            mu = max(regime.mu(k), _SMALLEST_MU * mu0)
+            loss = smoothed(objective.loss, smoothing, mu)
+            kappa = regime.kappa(k)
+            problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
             delta = regime.delta(k) if self.stopping == "accuracy" else None
-            new, found = subproblems.solve(problem, start, mu, delta)
+            new = subproblems.solve(problem, loss, self._start(w, z, z_before, regime, k), kappa, z, delta)
+            for state in subproblems.seen:
+                if state.evaluation.dual is not None:
+                    dual = dual.towards(state.evaluation.dual, objective.penalty)
+            moved, found = new.w - z, new.evaluation
+            square = 0.5 * kappa * dot(moved, moved)  # the subproblem's, which is not F's
             if monitor.epoch(
-                new,
-                objective=found.objective,
-                smoothed=found.smoothed,
-                dual=subproblems.dual,
-                mu=objective.mu_of(svrg.smoothing, mu),
-                kappa=problem.kappa,
+                new.w,
+                objective=None if found.objective is None else found.objective - square,
+                smoothed=found.smoothed - square,
+                dual=dual,
+                mu=mu or None,
+                kappa=kappa,
+                lipschitz=new.lipschitz,
             ):
                 return
             next_alpha = regime.next_alpha(alpha, k)
-            z_before, z = z, new + regime.beta(alpha, next_alpha, k) * (new - w)
-            w, alpha = new, next_alpha
+            z_before, z = z, new.w + regime.beta(alpha, next_alpha, k) * (new.w - w)
+            w, alpha = new.w, next_alpha
 
-    def _first_mu(self, svrg: SVRG, objective: Objective, tol: float) -> float:
-        if svrg.mu is not None:
-            return svrg.mu
-        if self.decreasing and not isinstance(svrg.smoothing, Hard):
+    def _first_mu(self, objective: Objective, tol: float) -> float:
+        if self.decreasing and not needs_smoothing(objective, self.inner.smoothing):
+            raise ValueError(
+                "Casimir: decreasing=True does nothing here, because nothing is smoothed. Leave it out, or give the "
+                "inner solver of a hinge loss a smoothing."
+            )
+        if self.decreasing and self.inner.mu is None:
             return _DECREASING_MU
-        return default_mu(objective, svrg.smoothing, tol)
+        return level_of(objective, self.inner.smoothing, self.inner.mu, tol, type(self.inner).__name__)
 
-    def _start(self, w: FloatArray, z: FloatArray, z_before: FloatArray, problem: Proximal) -> FloatArray:
+    def _kappa(self, objective: Objective, first: InnerState) -> float:
+        if self.kappa is not None:
+            return self.kappa
+        lam = objective.penalty.strong_convexity
+        if first.lipschitz is None:
+            return lam or 1.0 / objective.n_active
+        return default_kappa(first.lipschitz, lam, objective.n_active, self.decreasing)
+
+    def _start(self, w: FloatArray, z: FloatArray, z_before: FloatArray, regime: Regime, k: int) -> FloatArray:
         if self.warm_start == "prev-iterate":
             return w
         if self.warm_start == "extrapolation":
-            return np.asarray(w + problem.kappa / problem.sigma * (z - z_before), dtype=np.float64)
+            share = regime.kappa(k) / (regime.lam + regime.kappa(k))
+            return np.asarray(w + share * (z - z_before), dtype=np.float64)
         return z
 
 
-@dataclass
 class _Subproblems:
-    """Solves one proximal subproblem after another and keeps the best dual point met on the way.
+    """Solves one proximal subproblem after another.
 
-    The search for L sees only the first steps from w0; later L is doubled whenever an epoch makes a subproblem worse.
+    The first search for L sees only the first steps from w0; later L is doubled whenever an epoch makes a subproblem
+    worse. `seen` has the states of the last subproblem, for their dual points.
     """
 
-    svrg: SVRG
-    lipschitz: float
-    rng: np.random.Generator
-    dual: DualPoint
+    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState) -> None:
+        self.inner, self.rng, self.before = inner, rng, first
+        self.seen: list[InnerState] = []
+        self._has_warned = False
 
-    def solve(self, problem: Proximal, w: FloatArray, mu: float, delta: float | None) -> tuple[FloatArray, Evaluation]:
+    def solve(
+        self, problem: Objective, loss: Loss, start: FloatArray, kappa: float, z: FloatArray, delta: float | None
+    ) -> InnerState:
         """One epoch without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        evaluation = self._snapshot(problem, w, mu)
+        state = self.inner.start(problem, loss, start, self.rng, self.before)
+        self.seen = [state]
         if delta is None:
-            trial, after, worse = self._epoch(problem, w, evaluation, mu, self.lipschitz)
-            self.lipschitz *= 2.0 if worse else 1.0
-            return trial, after
-        lipschitz = self.lipschitz
+            state = self._epoch(problem, loss, state)
+        else:
+            state = self._until_accurate(problem, loss, state, kappa, z, delta)
+        self.before = state
+        return state
+
+    def _until_accurate(
+        self, problem: Objective, loss: Loss, state: InnerState, kappa: float, z: FloatArray, delta: float
+    ) -> InnerState:
+        first = state.lipschitz
         for _ in range(_MAX_INNER_EPOCHS):
-            if _is_accurate(problem, w, evaluation, delta):
-                break
-            trial, after, worse = self._epoch(problem, w, evaluation, mu, lipschitz)
-            if not worse:
-                w, evaluation = trial, after
+            if _is_accurate(problem, state, kappa, z, delta):
+                return state
+            trial = self._epoch(problem, loss, state)
+            if not trial.is_worse:
+                state = trial
                 continue
-            lipschitz *= 2.0
-            if lipschitz > _LONGEST_SEARCH * self.lipschitz:
-                return w, evaluation
-        self.lipschitz = lipschitz
-        return w, evaluation
+            state = replace(state, lipschitz=trial.lipschitz)
+            if first is not None and trial.lipschitz is not None and trial.lipschitz > _LONGEST_SEARCH * first:
+                return replace(state, lipschitz=first)
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"Casimir's inner solver did not reach the relative accuracy {delta:.2g} in {_MAX_INNER_EPOCHS} epochs "
+                "and went on without it. An exact smoothing, such as L2() or Entropy(), or stopping='budget' helps.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        return state
 
-    def _epoch(
-        self, problem: Proximal, w: FloatArray, evaluation: Evaluation, mu: float, lipschitz: float
-    ) -> tuple[FloatArray, Evaluation, bool]:
-        """The next point, its evaluation, and whether its step size, unless it was given, proved too large."""
-        trial = self.svrg.epoch(problem, w, evaluation, mu, lipschitz, self.rng)
-        after, before = self._snapshot(problem, trial, mu), problem.smoothed(w, evaluation)
-        worse = not problem.smoothed(trial, after) <= before + _ROUNDING * abs(before)
-        return trial, after, worse and self.svrg.lipschitz is None
-
-    def _snapshot(self, problem: Proximal, w: FloatArray, mu: float) -> Evaluation:
-        evaluation = self.svrg.snapshot(problem.objective, w, mu)
-        assert evaluation.dual is not None
-        if problem.objective.lam > 0.0:
-            self.dual = self.dual.towards(evaluation.dual, problem.objective.lam)
-        return evaluation
+    def _epoch(self, problem: Objective, loss: Loss, state: InnerState) -> InnerState:
+        trial = self.inner.epoch(problem, loss, state, self.rng)
+        self.seen.append(trial)
+        return trial
 
 
-def _is_accurate(problem: Proximal, w: FloatArray, evaluation: Evaluation, delta: float) -> bool:
-    gradient, moved = problem.gradient(w, evaluation), w - problem.center
-    return dot(gradient, gradient) <= problem.sigma * delta * problem.kappa * dot(moved, moved)
+def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatArray, delta: float) -> bool:
+    """The gradient is that of the subproblem, or the length of a proximal step over the step size."""
+    gradient, penalty, moved = state.evaluation.gradient, problem.penalty, state.w - z
+    assert gradient is not None
+    quadratic, sigma = penalty.quadratic, penalty.strong_convexity
+    if quadratic is None:
+        t = 1.0 / ((state.lipschitz or 1.0) + sigma)
+        gradient = (state.w - penalty.prox(state.w - t * gradient, t)) / t
+    else:
+        gradient = gradient + quadratic.sigma * (state.w if quadratic.center is None else state.w - quadratic.center)
+    return dot(gradient, gradient) <= sigma * delta * kappa * dot(moved, moved)

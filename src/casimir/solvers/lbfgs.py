@@ -1,4 +1,4 @@
-"""L-BFGS (SciPy's) on a smoothed objective, or on a CRF."""
+"""L-BFGS on a smoothed objective or on a smooth loss; OWL-QN where the penalty is not a plain square."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from casimir._validate import positive_float, positive_int
+from casimir.losses import Loss, smoothed
 from casimir.objective import Evaluation, Objective
+from casimir.penalties import require
 from casimir.scores import FloatArray
 from casimir.smoothing import Entropy, Smoothing
-from casimir.solvers.base import Monitor
-from casimir.solvers.smoothness import default_mu
+from casimir.solvers.base import InnerState, Monitor
+from casimir.solvers.orthantwise import Memory, QuasiNewton
+from casimir.solvers.smoothness import level_of
 
 
 @dataclass(frozen=True)
 class LBFGS:
     """Quasi-Newton steps on F_mu; an epoch is one iteration (one full pass or a few).
 
+    With absolute values or masks in the penalty it is OWL-QN (Andrew & Gao, 2007): steps stay in one orthant, and
+    weights that would leave it become 0.
+
     smoothing, mu  as for SVRG, but entropy by default: the top-K strategy is not exact everywhere, and there a line
-                   search may fail. A CRF is smooth already and takes neither
+                   search may fail. A smooth loss, such as a CRF's, takes neither
     memory         pairs of steps and gradient changes that are kept
     """
 
@@ -33,42 +39,79 @@ class LBFGS:
             positive_float(self.mu, "mu")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        mu = default_mu(objective, self.smoothing, monitor.tol) if self.mu is None else self.mu
-        seen: dict[bytes, Evaluation] = {}
-        mask = objective.nonnegative
+        require(objective.penalty, "LBFGS", separable=True)
+        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "LBFGS")
+        loss = smoothed(objective.loss, self.smoothing, mu)
+        if objective.penalty.quadratic is None:
+            self._run_orthantwise(objective, loss, w0, monitor, rng)
+        else:
+            _run_scipy(objective, loss, w0, monitor, self.memory)
 
-        def value_and_gradient(w: FloatArray) -> tuple[float, FloatArray]:
-            w = np.ascontiguousarray(w)
-            evaluation = objective.evaluate(w, self.smoothing, mu)
-            assert evaluation.gradient is not None
-            seen.clear()
-            seen[w.tobytes()] = evaluation
-            return evaluation.smoothed, evaluation.gradient
+    def _run_orthantwise(
+        self, objective: Objective, loss: Loss, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
+    ) -> None:
+        reporter = _Reporter(objective, loss, monitor)
+        state = self.start(objective, loss, w0, rng, None)
+        while True:
+            new = self.epoch(objective, loss, state, rng)
+            if reporter.report(new.w, new.evaluation) or np.array_equal(new.w, state.w):
+                return
+            state = new
 
-        dual = objective.trivial_dual()
+    def start(
+        self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
+    ) -> InnerState:
+        """The pairs of the last subproblem describe the same losses, and are kept."""
+        require(objective.penalty, "LBFGS", separable=True)
+        memory = Memory(self.memory) if before is None else before.memory
+        return InnerState(w, objective.evaluate(w, loss), memory=memory)
 
-        import scipy.optimize  # a fifth of a second, which nobody else need wait for
+    def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
+        """One iteration; the same state when no step improves any more."""
+        steps = QuasiNewton(objective, loss)
+        w, evaluation = steps.iteration(state.w, state.evaluation, state.memory)
+        return InnerState(w, evaluation, memory=state.memory)
 
-        def after_iteration(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-            nonlocal dual
-            w = np.ascontiguousarray(intermediate_result.x)
-            evaluation = seen.get(w.tobytes()) or objective.evaluate(w, self.smoothing, mu)
-            if evaluation.dual is not None and objective.lam > 0.0:
-                dual = dual.towards(evaluation.dual, objective.lam)
-            shown = objective.mu_of(self.smoothing, mu)
-            if monitor.epoch(w, objective=evaluation.objective, smoothed=evaluation.smoothed, dual=dual, mu=shown):
-                raise StopIteration
 
-        # Without tolerances of its own, SciPy ends when its line search cannot improve any more.
-        result = scipy.optimize.minimize(
-            value_and_gradient,
-            w0,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=None if mask is None else [(0.0 if kept else None, None) for kept in mask],
-            callback=after_iteration,
-            options={"maxcor": self.memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0},
-        )
-        if result.nit == 0:  # w0 was optimal
-            evaluation = objective.evaluate(w0, self.smoothing, mu)
-            monitor.epoch(w0, objective=evaluation.objective, smoothed=evaluation.smoothed, dual=evaluation.dual)
+class _Reporter:
+    """Reports points to the monitor, with the best dual point met so far."""
+
+    def __init__(self, objective: Objective, loss: Loss, monitor: Monitor) -> None:
+        self._objective, self._monitor = objective, monitor
+        self._mu = None if loss is objective.loss else loss.mu
+        self._dual = objective.trivial_dual()
+
+    def report(self, w: FloatArray, found: Evaluation) -> bool:
+        if found.dual is not None:
+            self._dual = self._dual.towards(found.dual, self._objective.penalty)
+        return self._monitor.epoch(w, objective=found.objective, smoothed=found.smoothed, dual=self._dual, mu=self._mu)
+
+
+def _run_scipy(objective: Objective, loss: Loss, w0: FloatArray, monitor: Monitor, memory: int) -> None:
+    import scipy.optimize  # a fifth of a second, which nobody else need wait for
+
+    quadratic, reporter = objective.penalty.quadratic, _Reporter(objective, loss, monitor)
+    assert quadratic is not None
+    seen: dict[bytes, Evaluation] = {}
+
+    def value_and_gradient(w: FloatArray) -> tuple[float, FloatArray]:
+        w = np.ascontiguousarray(w)
+        found = objective.evaluate(w, loss)
+        assert found.gradient is not None
+        seen.clear()
+        seen[w.tobytes()] = found
+        moved = w if quadratic.center is None else w - quadratic.center
+        return found.smoothed, found.gradient + quadratic.sigma * moved
+
+    def after_iteration(intermediate_result: scipy.optimize.OptimizeResult) -> None:
+        w = np.ascontiguousarray(intermediate_result.x)
+        if reporter.report(w, seen.get(w.tobytes()) or objective.evaluate(w, loss)):
+            raise StopIteration
+
+    # Without tolerances of its own, SciPy ends when its line search cannot improve any more.
+    options = {"maxcor": memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
+    result = scipy.optimize.minimize(
+        value_and_gradient, w0, jac=True, method="L-BFGS-B", callback=after_iteration, options=options
+    )
+    if result.nit == 0:  # w0 was optimal
+        reporter.report(w0, objective.evaluate(w0, loss))

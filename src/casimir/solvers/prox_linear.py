@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from casimir._validate import positive_float, positive_int
+from casimir.duality import DualPoint
 from casimir.linearized import Linearized
-from casimir.objective import DualPoint, Objective, Proximal
+from casimir.losses import smoothed
+from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.smoothing import L2
 from casimir.solvers.base import Monitor, Solver, check_solver
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.run import Callback, minimize
-from casimir.solvers.smoothness import default_mu, mu_for, search_lipschitz
+from casimir.solvers.smoothness import default_mu, mu_for, needs_smoothing
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import TraceRow
 
@@ -29,7 +31,7 @@ _LONGEST_ETA = 10.0  # times 1/lam: beyond, the penalty alone holds a step back,
 class ProxLinear:
     """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
 
-    inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as Casimir()
+    inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as DualProximal()
     eta           step length; None: found on the way: doubled, up to 10/lam, after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
     inner_epochs  epochs of the inner solver per step. None: 5 without eps0, else at most 100
@@ -41,7 +43,7 @@ class ProxLinear:
 
     An epoch is a step. The run ends as "stationary" when no step of length 1/lam (1 for lam = 0) can lower its model by
     a share of more than tol, which the inner solver's dual certifies. Where w = 0 is stationary, as for most networks,
-    start from small random weights. Not for weights that must stay non-negative.
+    start from small random weights.
     """
 
     inner: Solver = Casimir(inner=SVRG(L2(k=10)))
@@ -67,20 +69,23 @@ class ProxLinear:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         w, value = w0, objective.value(w0)
-        reference = 1.0 / objective.lam if objective.lam > 0.0 else 1.0
-        longest = _LONGEST_ETA * reference if objective.lam > 0.0 else np.inf
+        lam = objective.penalty.strong_convexity
+        reference = 1.0 / lam if lam > 0.0 else 1.0
+        longest = _LONGEST_ETA * reference if lam > 0.0 else np.inf
         eta, levels, k = self.eta or reference, None, 0
         while True:
             k += 1
             problem = Linearized(objective, w, eta, self.jacobian)
             if levels is None:
-                levels = _Levels.found(self.inner, problem, w, self.eps0, rng)
+                levels = _Levels.found(self.inner, problem, self.eps0, rng)
             solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
             del problem  # two Jacobians at a time would be too much
             # What a step can gain never falls with eta, and grows at most linearly.
             is_stationary = (value - step.bound) * max(reference / eta, 1.0) <= monitor.tol * abs(value)
-            prox_gradient = float(np.linalg.norm(step.w - w)) / eta
+            # The inner solver may end short of the model's minimiser, by no more than strong convexity allows.
+            short = np.sqrt(2.0 * max(step.upper - step.bound, 0.0) / (lam + 1.0 / eta))
+            prox_gradient = float(np.linalg.norm(step.w - w) + short) / eta
             if step.upper > value:
                 levels = levels.with_shorter_steps()
             if step.value <= value or self.accept == "always":
@@ -105,21 +110,20 @@ class ProxLinear:
         self, objective: Objective, problem: Linearized, solver: Solver, k: int, rng: np.random.Generator
     ) -> _Step:
         """Minimises the model from the prox-centre, where the inner solver can start there."""
-        starts_at_zero = getattr(solver, "starts_at_zero", False)
-        start = None if starts_at_zero else problem.variables(problem.anchor)
+        start = None if getattr(solver, "starts_at_zero", False) else problem.anchor
         epochs = self.inner_epochs or (_INNER_EPOCHS if self.eps0 is None else _MOST_INNER_EPOCHS)
         callbacks: tuple[Callback, ...] = () if self.eps0 is None else (_EndsBelow(self.eps0 / k),)
         found = minimize(problem, solver, epochs, tol=0.0, seed=rng, callbacks=callbacks, w0=start)
-        objective.oracle_calls += problem.oracle_calls
-        w = problem.weights(found.w)
-        after = objective.evaluate(w, gradient=objective.is_convex)
+        for kind, calls in asdict(problem.counts).items():
+            objective.count(kind, calls)
+        after = objective.evaluate(found.w, gradient=objective.is_convex, count="evaluations")
         assert after.objective is not None
         return _Step(
-            w=w,
+            w=found.w,
             value=after.objective,
             dual=after.dual,
-            upper=found.objective + problem.constant,
-            bound=found.dual + problem.constant,
+            upper=found.objective,
+            bound=found.dual,
             interrupted=found.status == "interrupted",
         )
 
@@ -162,22 +166,17 @@ class _Levels:
     is_free: bool = False
 
     @classmethod
-    def found(
-        cls, inner: Any, problem: Linearized, w: FloatArray, eps0: float | None, rng: np.random.Generator
-    ) -> _Levels:
+    def found(cls, inner: Any, problem: Linearized, eps0: float | None, rng: np.random.Generator) -> _Levels:
         """mu = eps_0 / (10 D_omega), as eps_k = eps_0 / k; None is the most F can fall (remark:pl:choosing_eps0)."""
         svrg = _svrg_of(inner)
         if svrg is None:
             return cls()
-        mu = svrg.mu
-        if mu is None:
-            given = svrg.smoothing
+        mu, given = svrg.mu, svrg.smoothing
+        if mu is None and needs_smoothing(problem, given):
             mu = default_mu(problem, given, tol=1.0) if eps0 is None else mu_for(eps0, problem, given)
-        if svrg.lipschitz is not None:
-            return cls(mu, svrg.lipschitz)
-        v = problem.variables(w)
-        snapshot = svrg.snapshot(problem, v, mu)
-        return cls(mu, search_lipschitz(svrg, Proximal(problem, 0.0, v), v, snapshot, mu, rng), True)
+        loss = smoothed(problem.loss, given, mu or 0.0)
+        state = svrg.start(problem, loss, problem.anchor, rng, None)
+        return cls(mu, state.lipschitz, svrg.lipschitz is None)
 
     def with_shorter_steps(self) -> _Levels:
         """With 2 L_0, for an inner solver that made things worse."""
@@ -186,10 +185,11 @@ class _Levels:
     def solver(self, inner: Any, k: int) -> tuple[Solver, float | None]:
         """The inner solver with mu / k and k L_0, and mu / k."""
         svrg = _svrg_of(inner)
-        if svrg is None or self.mu is None or self.lipschitz is None:
+        if svrg is None or self.lipschitz is None:
             return inner, None
-        at_k = replace(svrg, mu=self.mu / k, lipschitz=self.lipschitz * k)
-        return at_k if inner is svrg else replace(inner, inner=at_k), self.mu / k
+        mu = None if self.mu is None else self.mu / k
+        at_k = replace(svrg, mu=mu, lipschitz=self.lipschitz * k)
+        return at_k if inner is svrg else replace(inner, inner=at_k), mu
 
 
 def _svrg_of(inner: Any) -> SVRG | None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 
 import numpy as np
 
 from casimir._validate import positive_int
-from casimir.objective import DualPoint, Objective, relative_gap
+from casimir.duality import DualPoint, relative_gap
+from casimir.errors import BrokenCertificate, Diverged
+from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.trace import Trace, TraceRow
 
 Callback = Callable[[TraceRow, FloatArray], object]
+
+_ROUNDING = 1e-8  # relative to F: by how much a lower bound may exceed it without being wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +29,8 @@ class Result:
     dual       a lower bound of min F
     gap        (objective - dual) / objective: w is certified to be this close to the optimum
     status     "converged" (gap <= tol), "stationary" (no step of ProxLinear can improve a non-convex objective by a
-               share of more than tol), "epochs" (budget used up), "callback", "interrupted" or "stalled" (the solver
-               could not improve any more)
+               share of more than tol), "epochs" (budget used up), "callback", "interrupted", "stalled" (the solver
+               could not improve any more) or "diverged" (the weights became infinite)
     trace      a TraceRow per evaluated epoch
     """
 
@@ -54,7 +58,9 @@ def minimize(
     """Runs `solver` until the certified relative gap is at most tol, or for `epochs` epochs.
 
     callbacks are called as callback(row, w) after every epoch; one that returns True ends the run. Ctrl-C ends it too:
-    the best point so far is returned with status "interrupted". The same seed gives the same result.
+    the best point so far is returned with status "interrupted". The same seed gives the same result. w0 is where the
+    solver starts; None: 0. What is returned is never worse than that, within tol. A run whose weights become infinite
+    raises `Diverged`, which holds the result so far.
     """
     check_solver(solver)
     positive_int(epochs, "epochs")
@@ -62,11 +68,7 @@ def minimize(
         raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
-    start = np.zeros(objective.n_params) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
-    if start.shape != (objective.n_params,):
-        raise ValueError(f"w0 has shape {list(start.shape)}; it must be {objective.n_params} numbers.")
-    if not np.isfinite(start).all():
-        raise ValueError("w0 has entries that are NaN or infinite; they must be finite.")
+    start = _checked_start(objective, w0)
     recorder = Recorder(objective, epochs, tol, tuple(callbacks))
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a step size that is too large gets an error of its own
@@ -75,7 +77,22 @@ def minimize(
         if not recorder.trace.rows:
             raise
         recorder.status = "interrupted"
-    return recorder.result()
+    except FloatingPointError as error:
+        recorder.status = "diverged"
+        raise Diverged(str(error), recorder.result(start) if recorder.trace.rows else None) from None
+    return recorder.result(start)
+
+
+def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
+    start = np.zeros(objective.n_params) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
+    if start.shape != (objective.n_params,):
+        raise ValueError(f"w0 has shape {list(start.shape)}; it must be {objective.n_params} numbers.")
+    if not np.isfinite(start).all():
+        raise ValueError("w0 has entries that are NaN or infinite; they must be finite.")
+    own = getattr(objective.penalty, "separable", None)
+    if own is not None and not np.array_equal(own.allowed(start), start):
+        raise ValueError("w0 has weights that the penalty forbids: negative ones, or ones that it fixes at 0.")
+    return start
 
 
 class Recorder:
@@ -85,6 +102,8 @@ class Recorder:
         self._objective, self._epochs, self._callbacks = objective, epochs, callbacks
         self._tol = tol
         self._start, self._paused = time.perf_counter(), 0.0
+        self._cpu_start, self._cpu_paused = time.process_time(), 0.0
+        self._counts = replace(objective.counts)
         self._best_w: FloatArray | None = None
         self._best = np.inf
         self._dual = 0.0  # every loss here is at least 0
@@ -112,6 +131,8 @@ class Recorder:
         dual: DualPoint | float | None = None,
         mu: float | None = None,
         kappa: float | None = None,
+        lipschitz: float | None = None,
+        gamma: float | None = None,
         prox_gradient: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
@@ -123,34 +144,46 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._best, self._best_w = value, self._objective.allowed(w).copy()
+            self._best, self._best_w = value, w.copy()
         if dual is not None:
-            bound = self._objective.bound(dual) if isinstance(dual, DualPoint) else dual
+            bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
+        _check_certificate(self._best, self._dual)
+        counts = self._objective.counts.since(self._counts)
         row = TraceRow(
             epoch=self._epoch,
-            oracle_calls=self._objective.oracle_calls,
+            oracle_calls=counts.oracle_calls,
             seconds=time.perf_counter() - self._start - self._paused,
+            cpu_seconds=time.process_time() - self._cpu_start - self._cpu_paused,
+            **asdict(counts),
             objective=value,
             smoothed=smoothed,
             dual=self._dual,
             gap=relative_gap(self._best, self._dual),
             mu=mu,
             kappa=kappa,
+            lipschitz=lipschitz,
+            gamma=gamma,
             prox_gradient=prox_gradient,
         )
         self.trace.rows.append(row)
         return self._call_back(row, w) or self._finished(row, is_stationary)
 
-    def result(self) -> Result:
+    def result(self, start: FloatArray) -> Result:
+        """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
         assert self._best_w is not None, "a solver reports at least one epoch"
+        if self.status not in ("converged", "stationary"):
+            value = self._objective.value(start)
+            if value < self._best:
+                self._best, self._best_w = value, start.copy()
         gap = relative_gap(self._best, self._dual)
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
-        before = time.perf_counter()
+        before, cpu_before = time.perf_counter(), time.process_time()
         wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
         self._paused += time.perf_counter() - before
+        self._cpu_paused += time.process_time() - cpu_before
         if any(wants_to_stop):
             self.status = "callback"
         return any(wants_to_stop)
@@ -168,3 +201,12 @@ class Recorder:
 def _is_true(answer: object) -> bool:
     """True, NumPy's as well; anything else that a callback happens to return does not end a run."""
     return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _check_certificate(objective: float, dual: float) -> None:
+    """A lower bound above the objective is a wrong one, and so is every gap that is made of it."""
+    if dual > objective + _ROUNDING * max(1.0, abs(objective)):
+        raise BrokenCertificate(
+            f"The lower bound {dual:.12g} exceeds the objective {objective:.12g}, so one of them is wrong. An oracle "
+            "of the structure, or a smoothing, cost or penalty of your own, does not give what it promises."
+        )

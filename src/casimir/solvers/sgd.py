@@ -7,17 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from casimir._arrays import aligned_zeros
-from casimir.kernels.base import Averaged
-from casimir.objective import DualPoint, Objective
+from casimir._native import core
+from casimir.duality import DualPoint
+from casimir.losses import Loss, is_smooth, smoothed
+from casimir.objective import Objective
+from casimir.penalties import Penalty
+from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Hard, Smoothing
 from casimir.solvers.base import Monitor
 from casimir.solvers.schedules import Pegasos, Schedule
+from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gradients, take_step
 
 
 @dataclass(frozen=True)
 class SGD:
-    """w <- w - gamma_t (lam w + A_i^T u_i), i drawn by a new permutation every epoch.
+    """w <- w - gamma_t (scale_i A_i^T u_i + grad R(w)), i drawn by a new permutation every epoch.
+
+    Where the penalty R is not a plain square, the step is a proximal one.
 
     schedule   gamma_t: Pegasos() = 1 / (lam t), Constant, StepDecay, InverseRoot or Inverse
     averaging  "weighted": report sum_t t w_t / sum_t t; "uniform": the plain mean; "none": the last iterate
@@ -35,10 +42,13 @@ class SGD:
     def __post_init__(self) -> None:
         if self.averaging not in ("weighted", "uniform", "none"):
             raise ValueError(f"averaging={self.averaging!r}; it must be 'weighted', 'uniform' or 'none'.")
+        if isinstance(self.smoothing, Hard) and self.mu != 0.0:
+            raise ValueError(f"SGD: mu={self.mu} does nothing without a smoothing. Give one, such as L2(k=5).")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        smoothing, mu = objective.resolve(self.smoothing, self.mu)
-        n, kernel = objective.n_examples, objective.kernel(smoothing)
+        loss = smoothed(objective.loss, self.smoothing, self.mu)
+        n, problem, penalty = objective.n_active, objective.problem(loss.smoothing), objective.penalty
+        lam = penalty.strong_convexity
         w = aligned_zeros(objective.n_params)
         w[:] = w0
         averaged = None if self.averaging == "none" else Averaged(aligned_zeros(objective.n_params))
@@ -46,22 +56,61 @@ class SGD:
         done, cost = 0, 0.0
         while True:
             t = np.arange(done + 1, done + n + 1)
-            gamma, weights = self.schedule.steps(t, objective.lam), self._weights(t)
-            seen = kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, smoothing, mu, w, averaged, weights)
-            objective.oracle_calls += n
+            gamma, weights = self.schedule.steps(t, lam), self._weights(t)
+            seen = sgd_epoch(problem, objective.permutation(rng), gamma, penalty, loss, w, averaged, weights)
+            objective.count("steps", n)
             done, cost = done + n, cost + seen.cost
-            if isinstance(self.schedule, Pegasos) and objective.is_convex and not objective.is_smooth:
+            if self._has_dual(objective):
                 # w = -(mean of the gradients so far) / lam: every example's answers, averaged, are a dual point.
-                dual = dual.towards(DualPoint(-objective.lam * w, cost / done), objective.lam)
+                dual = dual.towards(DualPoint(-lam * w, cost / done), penalty)
             point = w if averaged is None else averaged.mean(w)
-            evaluation = objective.evaluate(point)
-            if evaluation.dual is not None and objective.lam > 0.0:
-                dual = dual.towards(evaluation.dual, objective.lam)
-            if monitor.epoch(point, objective=evaluation.objective, dual=dual):
+            evaluation = objective.evaluate(point, count="evaluations")
+            if evaluation.dual is not None:
+                dual = dual.towards(evaluation.dual, penalty)
+            if monitor.epoch(point, objective=evaluation.objective, dual=dual, gamma=float(gamma[-1])):
                 return
+
+    def _has_dual(self, objective: Objective) -> bool:
+        """Whether the last iterate is the primal point of a dual one."""
+        quadratic = objective.penalty.quadratic
+        plain = quadratic is not None and quadratic.center is None
+        return isinstance(self.schedule, Pegasos) and objective.is_convex and not is_smooth(objective.loss) and plain
 
     def _weights(self, t: IntArray) -> FloatArray | None:
         """a_t, the weight of iterate t in the average."""
         if self.averaging == "none":
             return None
         return t.astype(np.float64) if self.averaging == "weighted" else np.ones(len(t))
+
+
+def sgd_epoch(
+    problem: Problem,
+    order: IntArray,
+    gamma: FloatArray,
+    penalty: Penalty,
+    loss: Loss,
+    w: FloatArray,
+    averaged: Averaged | None = None,
+    weights: FloatArray | None = None,
+) -> Seen:
+    """Steps over `order` with lengths gamma; w and `averaged`, with weights a_t, are updated in place."""
+    fused = fused_arguments(problem, penalty, loss)
+    if averaged is not None:
+        assert weights is not None
+        averaged.total += float(weights.sum())
+    if fused is not None:
+        sums = fused_sum(averaged)
+        seen = core.sgd_epoch(fused.problem, order, gamma, weights, fused.penalty, fused.smoothing, w, sums)
+        if averaged is not None:
+            averaged.mass = sums.mass
+        return Seen(seen.loss, seen.cost)
+    loss_sum = cost_sum = 0.0
+    total = None if averaged is None else averaged.mass * w - averaged.q
+    for t, (gradient, seen) in enumerate(gradients(problem, order, loss, w, lambda i, u: u - problem.truth(i))):
+        take_step(penalty, w, gradient, gamma[t])
+        loss_sum, cost_sum = loss_sum + seen.loss, cost_sum + seen.cost
+        if total is not None and weights is not None:
+            total += weights[t] * w
+    if averaged is not None and total is not None:
+        averaged.q[:], averaged.mass = -total, 0.0
+    return Seen(loss_sum, cost_sum)

@@ -1,26 +1,34 @@
-"""SVRG on a smoothed objective or on one of its proximal subproblems."""
+"""SVRG on a smoothed objective, or inside Casimir on one of its proximal subproblems."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from casimir._arrays import aligned_zeros
-from casimir.objective import Evaluation, Objective, Proximal
-from casimir.scores import FloatArray
+from casimir._native import core
+from casimir.losses import Loss, smoothed
+from casimir.objective import Evaluation, Objective
+from casimir.penalties import Penalty
+from casimir.problems import Problem
+from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Smoothing
-from casimir.solvers.base import Monitor, check_plain
-from casimir.solvers.smoothness import default_mu, search_lipschitz
+from casimir.solvers.base import InnerState, Monitor
+from casimir.solvers.smoothness import level_of, search_lipschitz
+from casimir.solvers.steps import fused_arguments, gradients, take_step
+
+_ROUNDING = 1e-12  # relative changes that mean nothing
 
 
 @dataclass(frozen=True)
 class SVRG:
-    """w <- w - gamma (g_i(w) - g_i(w~) + grad F_mu(w~) + lam (w - w~)), n such steps after one full gradient.
+    """w <- w - gamma (g_i(w) - g_i(w~) + grad F_mu(w~) + grad R(w)), n such steps after one full gradient at w~.
 
-    The next snapshot w~ is the average of the epoch's iterates (Johnson & Zhang, 2013; Sec. 7.2 of the paper).
+    The next snapshot w~ is the average of the epoch's iterates (Johnson & Zhang, 2013; Sec. 7.2 of the paper). Where
+    the penalty R is not a plain square, the step is a proximal one.
 
-    smoothing  L2(k), L2(), Entropy(), or Hard() for the paper's heuristic comparison
+    smoothing  of a hinge loss: L2(k), L2(), Entropy(), or Hard() for the paper's heuristic comparison
     mu         level of smoothing; None: eps / (10 D_omega) with eps = tol F(0), as prop:c:total_compl_svrg_sc takes it
     lipschitz  L, which sets gamma = 1 / (L + lam); None: found by a doubling search on short trial epochs, and doubled
                whenever an epoch makes the smoothed objective worse
@@ -38,54 +46,104 @@ class SVRG:
                 raise ValueError(f"SVRG: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        check_plain(objective, "SVRG")
-        mu = default_mu(objective, self.smoothing, monitor.tol) if self.mu is None else self.mu
-        problem = Proximal(objective, 0.0, w0)
-        w, evaluation = w0, self.snapshot(objective, w0, mu)
-        lipschitz = self.lipschitz
-        if lipschitz is None:
-            lipschitz = search_lipschitz(self, problem, w, evaluation, mu, rng)
+        objective.check_convex("SVRG")
+        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "SVRG")
+        loss = smoothed(objective.loss, self.smoothing, mu)
+        state = self.start(objective, loss, w0, rng, None)
         dual = objective.trivial_dual()
         while True:
-            trial = self.epoch(problem, w, evaluation, mu, lipschitz, rng)
-            new = self.snapshot(objective, trial, mu)
-            assert new.dual is not None
-            if objective.lam > 0.0:
-                dual = dual.towards(new.dual, objective.lam)
-            shown = objective.mu_of(self.smoothing, mu)
-            done = monitor.epoch(trial, objective=new.objective, smoothed=new.smoothed, dual=dual, mu=shown)
-            if done:
+            new = self.epoch(objective, loss, state, rng)
+            assert new.evaluation.dual is not None
+            dual = dual.towards(new.evaluation.dual, objective.penalty)
+            if monitor.epoch(
+                new.w,
+                objective=new.evaluation.objective,
+                smoothed=new.evaluation.smoothed,
+                dual=dual,
+                mu=mu or None,
+                lipschitz=state.lipschitz,
+                gamma=self._gamma(objective, state.lipschitz),
+            ):
                 return
-            if not new.smoothed <= evaluation.smoothed and self.lipschitz is None:
-                lipschitz *= 2.0
-            if new.smoothed <= evaluation.smoothed or self.lipschitz is not None:
-                w, evaluation = trial, new
+            state = replace(state, lipschitz=new.lipschitz) if new.is_worse else new
 
-    def snapshot(self, objective: Objective, w: FloatArray, mu: float) -> Evaluation:
-        """The full gradient at w, with every example's marginals."""
-        return objective.evaluate(w, self.smoothing, mu, keep=True)
+    def start(
+        self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
+    ) -> InnerState:
+        """The full gradient at w, with every example's marginals; and L."""
+        evaluation = self._snapshot(objective, loss, w)
+        if self.lipschitz is not None or before is not None:
+            return InnerState(w, evaluation, self.lipschitz if before is None else before.lipschitz)
 
-    def epoch(
+        def trial(lipschitz: float, trial_rng: np.random.Generator, steps: int) -> FloatArray:
+            objective.count("searches", steps)
+            return self._steps(objective, loss, w, evaluation, lipschitz, trial_rng, steps)
+
+        return InnerState(w, evaluation, search_lipschitz(objective, loss, w, evaluation.smoothed, trial, rng))
+
+    def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
+        """The mean iterate of an epoch that starts at the snapshot; L is doubled when it is worse than that."""
+        count, lipschitz = self.steps or objective.n_active, state.lipschitz
+        assert lipschitz is not None
+        objective.count("steps", count)
+        w = self._steps(objective, loss, state.w, state.evaluation, lipschitz, rng, count)
+        after, before = self._snapshot(objective, loss, w), state.evaluation.smoothed
+        is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
+        return InnerState(w, after, 2.0 * lipschitz if is_worse else lipschitz, is_worse)
+
+    def _snapshot(self, objective: Objective, loss: Loss, w: FloatArray) -> Evaluation:
+        return objective.evaluate(w, loss, keep=True)
+
+    def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
+        assert lipschitz is not None
+        return 1.0 / (lipschitz + objective.penalty.strong_convexity)
+
+    def _steps(
         self,
-        problem: Proximal,
+        objective: Objective,
+        loss: Loss,
         w: FloatArray,
-        evaluation: Evaluation,
-        mu: float,
+        snapshot: Evaluation,
         lipschitz: float,
         rng: np.random.Generator,
-        steps: int | None = None,
+        count: int,
     ) -> FloatArray:
-        """The mean iterate of an epoch that starts at the snapshot w; `evaluation` is the snapshot's."""
-        objective = problem.objective
-        smoothing, mu = objective.resolve(self.smoothing, mu)
-        n = objective.n_examples
-        count = steps or self.steps or n
-        gamma = 1.0 / (lipschitz + problem.sigma)
         iterate = aligned_zeros(objective.n_params)
         iterate[:] = w
-        c = problem.fixed_point(evaluation)
-        order = rng.integers(n, size=count)
-        objective.oracle_calls += count
-        return objective.kernel(smoothing).svrg_epoch(
-            order, gamma, problem.sigma, c, evaluation.marginals, smoothing, mu, iterate
+        problem, order = objective.problem(loss.smoothing), objective.draw(rng, count)
+        gamma = self._gamma(objective, lipschitz)
+        assert snapshot.gradient is not None
+        assert snapshot.marginals is not None
+        return svrg_epoch(
+            problem, order, gamma, objective.penalty, loss, snapshot.gradient, snapshot.marginals, iterate
         )
+
+
+def svrg_epoch(
+    problem: Problem,
+    order: IntArray,
+    gamma: float,
+    penalty: Penalty,
+    loss: Loss,
+    full: FloatArray,
+    snapshot: FloatArray,
+    w: FloatArray,
+) -> FloatArray:
+    """Steps over `order`; `full` is the mean gradient of the losses at the snapshot, which has these marginals.
+
+    w is updated in place. Returns the mean iterate.
+    """
+    fused = fused_arguments(problem, penalty, loss)
+    average = aligned_zeros(len(w))
+    if fused is not None:
+        native, known, smoothing = fused
+        core.svrg_epoch(native, order, gamma, known, np.ascontiguousarray(full), snapshot, smoothing, w, average)
+        return average
+
+    def less(i: int, marginals: FloatArray) -> FloatArray:
+        return marginals - snapshot[problem.marginal_offset(i) : problem.marginal_offset(i + 1)]
+
+    for gradient, _ in gradients(problem, order, loss, w, less):
+        take_step(penalty, w, gradient + full, gamma)
+        average += w
+    return average / len(order)

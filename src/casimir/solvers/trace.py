@@ -14,15 +14,21 @@ from casimir.scores import FloatArray
 @dataclass(frozen=True, slots=True)
 class TraceRow:
     """epoch            number of epochs done
-    oracle_calls     inferences made so far, those of certificates included
+    oracle_calls     inferences made so far in this run: the sum of the next four
+    steps            those of stochastic steps and dual visits
+    full_gradients   those of passes that a solver's steps need
+    evaluations      those of passes that report F or certify
+    searches         those of searches for step sizes and smoothing levels
     seconds          wall-clock time so far, callbacks left out
+    cpu_seconds      CPU time of the process so far, callbacks left out
     objective        F(w) of this epoch's iterate
     smoothed         F_mu(w) where the solver knows it, else None
     dual             best lower bound of min F so far
     gap              (best F so far - dual) / best F so far, certified
     mu, kappa        smoothing and proximal parameters, or None
-    prox_gradient    |w - w'| / eta, w' the end of a prox-linear step from w: the measure of stationarity of
-                     non-convex objectives; None for other solvers
+    lipschitz, gamma constant L and step length in use, or None
+    prox_gradient    an upper bound of |w - w'| / eta, w' the end of an exact prox-linear step from w: the measure of
+                     stationarity of non-convex objectives; None for other solvers
     """
 
     epoch: int
@@ -35,6 +41,13 @@ class TraceRow:
     mu: float | None
     kappa: float | None
     prox_gradient: float | None = None
+    steps: int = 0
+    full_gradients: int = 0
+    evaluations: int = 0
+    searches: int = 0
+    cpu_seconds: float = 0.0
+    lipschitz: float | None = None
+    gamma: float | None = None
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

@@ -13,10 +13,11 @@ import numpy as np
 from casimir.costs import Hamming
 from casimir.encoding import decode_rows, encode_rows
 from casimir.features import HASH_VERSION, PackedSequences, pack
-from casimir.kernels import decode_trees
+from casimir.losses.named import loss_named
 from casimir.models import LinearTreeModel, stride_of
 from casimir.objective import Objective
 from casimir.persistence import save_folder
+from casimir.problems import decode_trees
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
@@ -131,7 +132,7 @@ def train(
     y = [np.array([number[label] for label in tree], dtype=np.int64) for tree in labels]
     lam = LAM_N / len(treebank) if lam is None else lam
     model, structure = Packed(treebank, n_features, edges).model(len(classes))
-    objective = Objective(model, structure, Hamming() if loss == "hinge" else None, y, lam, loss)
+    objective = Objective(model, structure, loss_named(loss, Hamming()), y, lam)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     return DeprelModel(result.w, classes, subtypes, edges, n_features, Run.of(result, lam))
 

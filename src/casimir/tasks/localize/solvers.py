@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from casimir.smoothing import L2
-from casimir.solvers import SGD, SVRG, Casimir, InverseRoot, ProxLinear
+from casimir.solvers import SGD, SVRG, Casimir, DualProximal, InverseRoot, ProxLinear
 from casimir.solvers.base import Solver
 from casimir.tasks.localize.scores import EluScore
 
@@ -34,4 +34,4 @@ def _nonlinear(name: str) -> Solver:
     if name == "casimir":  # as in the paper
         return ProxLinear(inner=Casimir(inner=SVRG(smoothing=L2(k=K))))
     # Without smoothing, and with a dual: for as many oracle calls, an objective 3 % lower on images of sheep.
-    return ProxLinear(inner=Casimir(), inner_epochs=10)
+    return ProxLinear(inner=DualProximal(), inner_epochs=10)

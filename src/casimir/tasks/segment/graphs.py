@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from casimir.models.linear import LinearPartsModel
@@ -42,10 +43,16 @@ class ImageGraph:
 
 
 def linear_model(graphs: Sequence[ImageGraph]) -> LinearPartsModel:
-    """The scores above; w has the d node weights first, then the q edge weights, which may not be negative."""
+    """The scores above; w has the d node weights first, then the q edge weights."""
     d, q = graphs[0].nodes.shape[1], graphs[0].cuts.shape[1]
     nodes, edges = [_node_rows(graph, d + q) for graph in graphs], [_edge_rows(graph, d + q) for graph in graphs]
-    return LinearPartsModel(nodes, edges, n_labels=2, nonnegative=np.arange(d + q) >= d)
+    return LinearPartsModel(nodes, edges, n_labels=2)
+
+
+def edge_weights(graphs: Sequence[ImageGraph]) -> npt.NDArray[np.bool_]:
+    """bool[d + q]: the weights of edges. Kept at 0 or above, they make all pair scores submodular."""
+    d, q = graphs[0].nodes.shape[1], graphs[0].cuts.shape[1]
+    return np.asarray(np.arange(d + q) >= d)
 
 
 def structure(graphs: Sequence[ImageGraph]) -> GraphCut:

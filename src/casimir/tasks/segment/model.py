@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from casimir.objective import Objective
+from casimir.penalties import Ridge
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
@@ -17,7 +18,7 @@ from casimir.solvers.run import Callback
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.boundaries import N_EDGE_FEATURES
 from casimir.tasks.segment.features import Features, Track, learn_features, resized_mask
-from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, linear_model, structure
+from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, edge_weights, linear_model, structure
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture, check_image
 from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_features
@@ -107,7 +108,8 @@ def train_weights(
     truth = [graph.truth for graph in used if graph.truth is not None]
     chosen = DEFAULT_LAM / len(used) if lam is None else lam
     cost = PixelHamming([graph.share for graph in used])
-    objective = Objective(linear_model(used), structure(used), cost, truth, chosen)
+    penalty = Ridge(chosen, nonnegative=edge_weights(used))
+    objective = Objective(linear_model(used), structure(used), cost, truth, penalty)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     return SegmentModel(features, result.w, edges, Run.of(result, chosen))
 

@@ -1,4 +1,4 @@
-"""Dual blocks of the composed kernel: any linear model and structure, one example at a time, in plain Python."""
+"""Dual blocks of the composed problem: any linear model and structure, one example at a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from casimir.kernels.base import DualAverage
-from casimir.models.base import linearize, nearest_allowed
+from casimir.models.base import linearize
+from casimir.problems.base import DualAverage, DualIterate
 from casimir.scores import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from casimir.kernels.composed import ComposedKernel
+    from casimir.problems.composed import ComposedProblem
 
 _TIE = 1e-11  # relative to the largest score, as in the core
 
@@ -66,9 +66,9 @@ class _Block:
 class ComposedDualBlocks:
     """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks."""
 
-    def __init__(self, kernel: ComposedKernel) -> None:
-        self._kernel = kernel
-        self._blocks = [_Block(y) for y in kernel.y]
+    def __init__(self, problem: ComposedProblem) -> None:
+        self._problem = problem
+        self._blocks = [_Block(y) for y in problem.y]
         self._ell = 0.0
 
     @property
@@ -79,87 +79,105 @@ class ComposedDualBlocks:
     def cached_outputs(self) -> int:
         return sum(len(block.outputs) for block in self._blocks)
 
-    def exact_pass(
-        self, order: IntArray, sigma: float, pairwise: bool, steps: int, w: FloatArray, average: DualAverage | None
-    ) -> float:
+    def new_average(self, n_params: int) -> DualAverage:
+        return DualAverage(np.zeros(n_params))
+
+    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
         for i in order.tolist():
             block = self._blocks[i]
-            target = self._oracle(i, w)
-            scores = block.scores(self._allowed(w))
+            target = self._oracle(i, iterate.w)
+            scores = block.scores(iterate.w)
             block.gap = _gap(block, scores)
-            before = w.copy() if average is not None else w
             if pairwise:
-                self._pairwise_steps(block, sigma, steps, scores, w)
+                self._pairwise_steps(i, steps, scores, iterate)
             else:
-                self._frank_wolfe(block, target, sigma, scores, w)
-            if average is not None:
-                sums = average.iterates
-                sums.q += sums.mass * (w - before)
-                sums.mass += average.next_weight
-                sums.total = sums.mass
-                average.ell_sum += average.next_weight * self._ell
-                average.next_weight += 1.0
+                self._frank_wolfe(i, target, scores, iterate)
+            if iterate.average is not None:
+                _count_iterate(iterate.average, self._ell)
         return self._mean_gap()
 
-    def cached_pass(self, order: IntArray, sigma: float, steps: int, skip_below: float, w: FloatArray) -> float:
+    def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         bound = skip_below * self._mean_gap()
         chosen = [i for i in order.tolist() if len(self._blocks[i].outputs) >= 2 and self._blocks[i].gap >= bound]
         for i in chosen:
             block = self._blocks[i]
-            scores = block.scores(self._allowed(w))
+            scores = block.scores(iterate.w)
             block.gap = _gap(block, scores)
-            self._pairwise_steps(block, sigma, steps, scores, w)
+            self._pairwise_steps(i, steps, scores, iterate)
         return self._mean_gap()
 
-    def _mean_gap(self) -> float:
-        return sum(block.gap for block in self._blocks) / max(len(self._blocks), 1)
+    def _share(self, i: int) -> float:
+        """p_i"""
+        return float(self._problem.scales[i]) / self._problem.active
 
-    def _allowed(self, w: FloatArray) -> FloatArray:
-        return nearest_allowed(self._kernel.model, w)
+    def _mean_gap(self) -> float:
+        return sum(self._share(i) * block.gap for i, block in enumerate(self._blocks))
 
     def _oracle(self, i: int, w: FloatArray) -> int:
         """The number of the output that the max oracle answers for example i."""
-        kernel, block = self._kernel, self._blocks[i]
-        structure = kernel.structure.select([i])
-        best = structure.max(kernel.augmented(w, [i])).outputs[0]
+        problem, block = self._problem, self._blocks[i]
+        structure = problem.structure.select([i])
+        best = structure.max(problem.augmented(w, [i])).outputs[0]
         known = block.find(best)
         if known is not None:
             return known
-        truth = kernel.truth.select([i])
-        parts = structure.mixture(truth, [best[None]], [np.ones(1)])
-        cost = float(kernel.cost_above_truth(parts, [i])[0])
-        return block.remember(best, cost, linearize(kernel.model, w, [i]).adjoint(parts - truth))
+        truth = problem.true_parts.select([i])
+        parts = structure.mixture(problem.layout.select([i]), [best[None]], [np.ones(1)])
+        cost = float(problem.cost_above_truth(parts, [i])[0])
+        return block.remember(best, cost, linearize(problem.model, w, [i]).adjoint(parts - truth))
 
-    def _pairwise_steps(self, block: _Block, sigma: float, steps: int, scores: FloatArray, w: FloatArray) -> None:
-        n = len(self._blocks)
+    def _pairwise_steps(self, i: int, steps: int, scores: FloatArray, iterate: DualIterate) -> None:
+        block, share = self._blocks[i], self._share(i)
+        scale = share / iterate.penalty.strong_convexity
         for step in range(steps):
             best, worst, gain = _pairwise_move(scores, block.weight > 0.0)
             if gain == 0.0:
                 return
             vector = block.rows[best] - block.rows[worst]
-            curvature = float(vector @ vector) / (sigma * n)
+            curvature = float(vector @ vector) * scale
             held = float(block.weight[worst])
             moved = gain / curvature if curvature * held > gain else held
             block.weight[best] += moved
             block.weight[worst] = 0.0 if moved == held else held - moved
-            self._ell += moved * float(block.cost[best] - block.cost[worst]) / n
-            w[block.columns] -= moved / (sigma * n) * vector
+            self._ell += moved * float(block.cost[best] - block.cost[worst]) * share
+            _move(iterate, block.columns, moved * share * vector)
             if step + 1 < steps:
-                scores = block.scores(self._allowed(w))
+                scores = block.scores(iterate.w)
 
-    def _frank_wolfe(self, block: _Block, target: int, sigma: float, scores: FloatArray, w: FloatArray) -> None:
-        """alpha <- (1 - gamma) alpha + gamma e_target with the gamma that maximises the dual."""
-        n = len(self._blocks)
+    def _frank_wolfe(self, i: int, target: int, scores: FloatArray, iterate: DualIterate) -> None:
+        """alpha <- (1 - gamma) alpha + gamma e_target, gamma the best for the dual or its quadratic bound."""
+        block, share = self._blocks[i], self._share(i)
         direction = -block.weight
         direction[target] += 1.0
         gap = float(direction @ scores)
         vector = direction @ block.rows
-        curvature = float(vector @ vector) / (sigma * n)
+        curvature = float(vector @ vector) * share / iterate.penalty.strong_convexity
         gamma = 0.0 if gap <= 0.0 else gap / curvature if curvature > gap else 1.0
-        self._ell += gamma * float(direction @ block.cost) / n
+        self._ell += gamma * float(direction @ block.cost) * share
         block.weight *= 1.0 - gamma
         block.weight[target] += gamma
-        w[block.columns] -= gamma / (sigma * n) * vector
+        _move(iterate, block.columns, gamma * share * vector)
+
+
+def _move(iterate: DualIterate, columns: IntArray, change: FloatArray) -> None:
+    """g += change on the given columns, and w and the sums of iterates follow."""
+    quadratic = iterate.penalty.quadratic
+    if iterate.g is None:
+        assert quadratic is not None
+        moved, change = iterate.w, change / -quadratic.sigma
+    else:
+        moved = iterate.g
+    moved[columns] += change
+    if iterate.average is not None:
+        iterate.average.q[columns] += iterate.average.mass * change
+    if iterate.g is not None:
+        iterate.w[:] = iterate.penalty.primal(-iterate.g)
+
+
+def _count_iterate(average: DualAverage, ell: float) -> None:
+    average.mass += average.next_weight
+    average.ell_sum += average.next_weight * ell
+    average.next_weight += 1.0
 
 
 def _pairwise_move(scores: FloatArray, active: npt.NDArray[np.bool_]) -> tuple[int, int, float]:

@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "base/parallel.hpp"
+#include "solve/epochs.hpp"
+
+namespace casimir {
+
+void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int threads, Answer* answers,
+               MutableVector marginals, MutableVector gradient) {
+  const std::int64_t n = problem.n_examples();
+  check_size(w.size(), problem.n_params(), "w");
+  if (!problem.has_truth()) throw std::invalid_argument("losses need labels: give y.");
+  if (!marginals.empty()) check_size(marginals.size(), problem.marginal_offset(n), "marginals");
+  if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
+  const WeightView view{w.data()};
+  std::vector<MarginalList> lists(static_cast<std::size_t>(std::max(threads, 1)));  // one per thread, in order
+  parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+    const auto work = problem.workspace();
+    problem.load_weights(view, *work);
+    MarginalBuffer buffer(problem);
+    for (std::int64_t i = begin; i < end; ++i) {
+      double* kept = marginals.empty() ? nullptr : marginals.data() + problem.marginal_offset(i);
+      const double scale = problem.scale(i);
+      if (scale == 0.0) {
+        if (kept) std::fill_n(kept, problem.marginal_count(i), 0.0);
+        answers[i] = Answer{};
+        continue;
+      }
+      double* x = gradient.empty() ? kept : buffer.of(i);
+      answers[i] = problem.oracle(i, view, smoothing, *work, x);
+      if (gradient.empty()) continue;
+      if (kept) std::copy_n(x, problem.marginal_count(i), kept);
+      problem.subtract_truth(i, x);
+      if (scale != 1.0)
+        for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] *= scale;
+      problem.collect(i, x, lists[static_cast<std::size_t>(worker)]);
+    }
+  });
+  if (gradient.empty()) return;
+  // Each thread owns a range of rows and reads all marginals in order, so that every sum has one fixed order.
+  const std::int64_t stride = problem.n_params() / problem.rows();
+  parallel_chunks(problem.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    std::fill(gradient.data() + begin * stride, gradient.data() + end * stride, 0.0);
+    for (const MarginalList& list : lists) problem.scatter_list(list, {gradient.data(), 1.0, nullptr, 0.0, begin, end});
+  });
+}
+
+}  // namespace casimir

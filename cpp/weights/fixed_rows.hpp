@@ -1,0 +1,30 @@
+// Scores of the labels of every token that do not depend on the weights, such as costs. Equal rows are kept once: for
+// most costs there are as many different ones as labels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "weights/weight_view.hpp"
+
+namespace casimir {
+
+class FixedRows {
+ public:
+  FixedRows() = default;
+  /// scores: [tokens][labels], or null: none. -inf is a score as well.
+  FixedRows(const double* scores, std::int64_t tokens, RowShape shape);
+
+  bool empty() const { return of_token_.empty(); }
+  /// The row of `stride` doubles of a token; its padding is 0.
+  const double* row(std::int64_t token) const {
+    return rows_.data() + static_cast<std::int64_t>(of_token_[static_cast<std::size_t>(token)]) * stride_;
+  }
+
+ private:
+  std::int64_t stride_ = 0;
+  std::vector<std::int32_t> of_token_;
+  std::vector<double> rows_;
+};
+
+}  // namespace casimir

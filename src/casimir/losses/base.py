@@ -1,0 +1,53 @@
+"""What a loss is: a smoothed max of the scores plus a cost, less the score of the truth."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from casimir.costs import Cost
+from casimir.smoothing import Smoothing
+
+
+class Loss(Protocol):
+    """f_i(w) = max^mu_y { score_i(y; w) + cost_i(y) } - score_i(y_i; w).
+
+    cost       what an output costs, given the truth; None: nothing
+    smoothing  which smoothed max
+    mu         its level; 0 is the plain max, which is not smooth
+
+    Any object with these three is a loss. A smoothing is 0 on single outputs (omega = 0), so no loss is negative.
+    """
+
+    @property
+    def cost(self) -> Cost | None: ...
+
+    @property
+    def smoothing(self) -> Smoothing: ...
+
+    @property
+    def mu(self) -> float: ...
+
+
+def is_smooth(loss: Loss) -> bool:
+    return loss.mu > 0.0
+
+
+def smoothed(loss: Loss, smoothing: Smoothing, mu: float) -> Loss:
+    """The loss that a solver of smooth problems minimises: a loss that is smooth is left alone."""
+    from casimir.losses.fenchel_young import FenchelYoung
+
+    return loss if is_smooth(loss) or mu == 0.0 else FenchelYoung(smoothing, mu, loss.cost)
+
+
+def as_loss(loss: Any) -> Loss:
+    """The loss itself; a cost stands for the hinge loss with it."""
+    from casimir.losses.hinge import Hinge
+
+    if isinstance(loss, str):
+        raise TypeError(f"loss={loss!r}; it must be a loss such as Hinge(Hamming()) or Log(), or a cost.")
+    if all(hasattr(loss, name) for name in ("cost", "smoothing", "mu")):
+        found: Loss = loss
+        return found
+    if callable(getattr(loss, "parts", None)):
+        return Hinge(loss)
+    raise TypeError(f"loss={loss!r}; it must be a loss such as Hinge(Hamming()) or Log(), or a cost such as Hamming().")

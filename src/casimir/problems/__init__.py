@@ -1,0 +1,19 @@
+"""A finite sum as solvers see it: fused in the core for linear chains, trees and candidate lists, else composed."""
+
+from casimir.problems.base import Answer, DualBlocks, DualIterate, Pass, Problem
+from casimir.problems.composed import ComposedProblem
+from casimir.problems.fused import FusedProblem, core_penalty, core_problem, core_smoothing, decode_trees
+
+__all__ = [
+    "Answer",
+    "ComposedProblem",
+    "DualBlocks",
+    "DualIterate",
+    "FusedProblem",
+    "Pass",
+    "Problem",
+    "core_penalty",
+    "core_problem",
+    "core_smoothing",
+    "decode_trees",
+]

@@ -1,0 +1,166 @@
+"""What solvers ask of a finite sum f_i(w) = max_y { ell_i(y) + <w, a_iy> }, smoothed, with a_iy = Phi(y) - Phi(y_i).
+
+ell_i(y) is the cost of y, plus offset_i(y) - offset_i(y_i) where the scores have a fixed offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from casimir._validate import all_finite
+from casimir.costs import Cost
+from casimir.penalties import Penalty
+from casimir.scores import FloatArray, IntArray, Scores, check_same_layout
+from casimir.smoothing import Smoothing
+from casimir.structures.base import Structure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pass:
+    """One oracle call per example at fixed weights.
+
+    value      float64[n]: smoothed losses f_i(w)
+    max_value  float64[n]: losses without smoothing, or upper bounds of them; None where the oracle does not see them
+    upper      float64[n]: upper bounds of the smoothed losses, equal to them where they are exact
+    cost       float64[n]: <u_i, ell_i>, the expected cost under the oracle's weights u_i
+    exact      bool[n]: whether value and gradient are those of the smoothing itself
+    gradient   float64[d] = sum_i p_i A_i^T u_i, p_i the shares of the examples, or None
+    marginals  float64[m]: those of all examples, `Problem.marginal_offset` says where each begins, or None
+    """
+
+    value: FloatArray
+    max_value: FloatArray | None
+    upper: FloatArray
+    cost: FloatArray
+    exact: npt.NDArray[np.bool_]
+    gradient: FloatArray | None
+    marginals: FloatArray | None
+
+
+class Answer(NamedTuple):
+    """What the oracle tells of one example at w: f_i(w), <u_i, ell_i>, and float64[m_i], the marginals of u_i."""
+
+    value: float
+    cost: float
+    marginals: FloatArray
+
+
+@dataclass(slots=True)
+class DualAverage:
+    """The sums over steps t of t x_t = mass x - q and of t ell_t. x is w where R is quadratic, else g."""
+
+    q: FloatArray
+    mass: float = 0.0
+    next_weight: float = 1.0
+    ell_sum: float = 0.0
+
+
+@dataclass(slots=True)
+class DualIterate:
+    """The primal point w = argmin_w R(w) + <g, w> that dual steps move, in place.
+
+    g        float64[d] = sum_i p_i A_i^T alpha_i; None where R is quadratic, since w tells it
+    average  the sums that a pass keeps up, or None
+    """
+
+    penalty: Penalty
+    w: FloatArray
+    g: FloatArray | None
+    average: Any = None
+
+    def gradient(self) -> FloatArray:
+        """float64[d]: g."""
+        if self.g is not None:
+            return self.g
+        quadratic = self.penalty.quadratic
+        assert quadratic is not None
+        moved = -self.w if quadratic.center is None else quadratic.center - self.w
+        return np.asarray(quadratic.sigma * moved, dtype=np.float64)
+
+
+class DualBlocks(Protocol):
+    """Weights alpha_i of every example over the outputs it has seen; they start at the truth, where g = 0."""
+
+    @property
+    def ell(self) -> float:
+        """sum_i p_i <alpha_i, ell_i>"""
+        ...
+
+    @property
+    def cached_outputs(self) -> int: ...
+
+    def new_average(self, n_params: int) -> Any:
+        """Empty sums for an iterate's `average`."""
+        ...
+
+    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
+        """An oracle call per example of `order`, then Frank-Wolfe or pairwise steps. Returns the mean block gap."""
+        ...
+
+    def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
+        """Pairwise steps between cached outputs; examples with a gap below skip_below times the mean are left out."""
+        ...
+
+
+class Problem(Protocol):
+    """Oracles of the examples, and what their answers do to the weights.
+
+    F = (1/active) sum_i scale_i f_i + R: scale_i is 1 unless examples have weights; `active` counts those above 0.
+    """
+
+    @property
+    def n_examples(self) -> int: ...
+
+    @property
+    def n_params(self) -> int: ...
+
+    @property
+    def core(self) -> Any | None:
+        """The core's Problem, on which whole epochs run natively, or None."""
+        ...
+
+    def scale(self, i: int) -> float: ...
+
+    def marginal_offset(self, i: int) -> int:
+        """Where the marginals of example i begin; that of n_examples is the total."""
+        ...
+
+    def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
+        """One oracle call per example whose scale is above 0."""
+        ...
+
+    def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer: ...
+
+    def truth(self, i: int) -> FloatArray:
+        """float64[m_i]: the marginals of the true output."""
+        ...
+
+    def scatter(self, i: int, marginals: FloatArray, scale: float, out: FloatArray) -> None:
+        """out += scale J_i^T marginals, J_i at the w of the last oracle call on example i."""
+        ...
+
+    def dual_blocks(self) -> DualBlocks: ...
+
+
+def fixed_scores(
+    structure: Structure, layout: Scores, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> Scores | None:
+    """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
+    costs = None if cost is None else cost.parts(structure, layout, y)
+    if offset is None:
+        return costs
+    check_offset(offset, layout)
+    return offset if costs is None else costs + offset
+
+
+def check_offset(offset: Any, layout: Scores) -> None:
+    """An offset must be finite scores of the parts of the same examples."""
+    if not isinstance(offset, Scores):
+        raise TypeError(f"offset is a {type(offset).__name__}; it must be Scores, such as structure.scores(...) makes.")
+    check_same_layout(layout, offset)
+    if not all(part is None or all_finite(part) for part in (offset.nodes, offset.edges, offset.whole)):
+        raise ValueError("offset has entries that are NaN or infinite; they must be finite.")

@@ -1,0 +1,247 @@
+"""The problem whose passes and epochs run natively, and which models, structures, smoothings and penalties it takes."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir._validate import flat_labels
+from casimir.costs import Cost
+from casimir.models.linear import LinearChainModel
+from casimir.models.linear_candidates import LinearCandidateModel
+from casimir.models.linear_tree import LinearTreeModel
+from casimir.penalties import Penalty
+from casimir.problems.base import Answer, DualIterate, Pass, fixed_scores
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.smoothing import L2, Entropy, Hard, Smoothing
+from casimir.structures.base import split_flat
+from casimir.structures.candidates import Candidates
+from casimir.structures.chain import Chain
+from casimir.structures.tree import Tree
+
+
+@singledispatch
+def core_smoothing(smoothing: Smoothing, mu: float) -> Any | None:
+    """The smoothing as the core takes it, or None for one that it does not know."""
+    return None
+
+
+@core_smoothing.register
+def _(smoothing: Hard, mu: float) -> Any:
+    return core.Smoothing("hard", 1, 0.0)
+
+
+@core_smoothing.register
+def _(smoothing: L2, mu: float) -> Any:
+    return core.Smoothing("l2", smoothing.cap if smoothing.k is None else smoothing.k, mu)
+
+
+@core_smoothing.register
+def _(smoothing: Entropy, mu: float) -> Any:
+    return core.Smoothing("entropy", 1, mu)
+
+
+def core_penalty(penalty: Penalty) -> Any | None:
+    """The penalty as the core takes it, or None for one that it does not know."""
+    quadratic = penalty.quadratic
+    if quadratic is not None:
+        if quadratic.center is None:
+            return core.Penalty(0.0, quadratic.sigma, None, None, 0.0, None)
+        return core.Penalty(0.0, 0.0, None, None, quadratic.sigma, np.ascontiguousarray(quadratic.center))
+    own = getattr(penalty, "separable", None)
+    if own is None:
+        return None
+    mask = None if own.nonnegative is None else own.nonnegative.view(np.uint8)
+    return core.Penalty(own.l1, own.l2, own.strengths, mask, own.kappa, own.center)
+
+
+@singledispatch
+def core_problem(model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None) -> Any | None:
+    """The core's Problem for this combination, or None when only the composed path can run it."""
+    return None
+
+
+@core_problem.register
+def _(
+    model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> Any | None:
+    X, labels = model.X, model.n_labels
+    if not (isinstance(structure, Chain) and structure.n_labels == labels):
+        return None
+    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
+    if fixed is None:
+        return None
+    flat = flat_labels(y, X.lengths, labels, "y").astype(np.int32)
+    return core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, labels, flat, *fixed)
+
+
+@core_problem.register
+def _(
+    model: LinearTreeModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> Any | None:
+    if not isinstance(structure, Tree):
+        return None
+    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
+    if fixed is None:
+        return None
+    labels = flat_labels(y, model.X.lengths, model.n_labels, "y").astype(np.int32)
+    return tree_problem(model, structure, labels, *fixed)
+
+
+@core_problem.register
+def _(
+    model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> Any | None:
+    if not isinstance(structure, Candidates):
+        return None
+    sizes = np.diff(model.offsets)
+    flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
+    fixed = fixed_scores(structure, Scores(np.zeros(len(model.features)), model.offsets), cost, y, offset)
+    if fixed is None:
+        return core.linear_candidates(model.offsets, model.features, flat, None)
+    of_truth = np.repeat(fixed.nodes[model.offsets[:-1] + flat], sizes)  # the core takes the truth's as 0
+    return core.linear_candidates(model.offsets, model.features, flat, fixed.nodes - of_truth)
+
+
+def _fixed_of_tokens(
+    model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+) -> tuple[FloatArray | None, FloatArray | None] | None:
+    """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own."""
+    layout = Scores(np.zeros((model.X.n_tokens, model.n_labels)), model.X.offsets)
+    fixed = fixed_scores(structure, layout, cost, y, offset)
+    if fixed is None:
+        return None, None
+    return None if fixed.edge_offsets is not None else (fixed.nodes, fixed.edges)
+
+
+def tree_problem(
+    model: LinearTreeModel,
+    structure: Tree,
+    y: Any = None,
+    fixed_nodes: FloatArray | None = None,
+    fixed_pairs: FloatArray | None = None,
+) -> Any:
+    """The core's Problem of trees; without y, int32[N], it can only decode."""
+    X = model.X
+    if structure.n_labels != model.n_labels or not np.array_equal(structure.offsets, X.offsets):
+        raise ValueError(
+            f"The model has {len(X)} trees of {X.n_tokens} nodes and {model.n_labels} labels; the structure has "
+            f"{len(structure)} of {structure.offsets[-1]} and {structure.n_labels}. They must agree, tree by tree."
+        )
+    features = X.offsets, X.indptr, X.indices, X.values, X.n_features
+    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs)
+
+
+def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:
+    """The outputs of structure.max(model.scores(w)), without a copy of the edge scores per edge."""
+    _, labels = tree_problem(model, structure).decode(w, n_threads())
+    return split_flat(labels, structure.offsets)
+
+
+class FusedProblem:
+    """Passes over a Problem of the core."""
+
+    def __init__(self, problem: Any, threads: int, scales: FloatArray | None = None) -> None:
+        self.core, self._threads, self._scales = problem, threads, scales
+        self.active = problem.n_examples if scales is None else int(np.count_nonzero(scales))
+        if scales is not None:
+            problem.set_scales(scales)
+
+    @property
+    def n_examples(self) -> int:
+        return int(self.core.n_examples)
+
+    @property
+    def n_params(self) -> int:
+        return int(self.core.n_params)
+
+    def scale(self, i: int) -> float:
+        return 1.0 if self._scales is None else float(self._scales[i])
+
+    def marginal_offset(self, i: int) -> int:
+        return int(self.core.marginal_offset(i))
+
+    def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
+        out = aligned_zeros(self.n_params) if gradient else None
+        marginals = np.empty(self.core.n_marginals) if keep else None
+        found = self.core.full_pass(w, known_smoothing(smoothing, mu), self._threads, marginals, out)
+        value, max_value, cost, upper, exact = found
+        if out is not None:
+            out /= max(self.active, 1)
+        seen = None if isinstance(smoothing, Entropy) else max_value
+        exact = exact.astype(np.bool_)
+        if isinstance(smoothing, L2):
+            smoothing.warn_if_capped(exact, mu)
+        return Pass(value, seen, upper, cost, exact, out, marginals)
+
+    def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer:
+        value, _, cost, marginals = self.core.oracle(i, w, known_smoothing(smoothing, mu))
+        return Answer(value, cost, marginals)
+
+    def truth(self, i: int) -> FloatArray:
+        truth: FloatArray = self.core.truth(i)
+        return truth
+
+    def scatter(self, i: int, marginals: FloatArray, scale: float, out: FloatArray) -> None:
+        self.core.scatter(i, marginals, scale, out)
+
+    def dual_blocks(self) -> FusedDualBlocks:
+        return FusedDualBlocks(self.core.dual_blocks())
+
+
+class FusedDualBlocks:
+    """Dual blocks held by the core."""
+
+    def __init__(self, blocks: Any) -> None:
+        self._blocks = blocks
+
+    @property
+    def ell(self) -> float:
+        return float(self._blocks.ell)
+
+    @property
+    def cached_outputs(self) -> int:
+        return int(self._blocks.cached_outputs)
+
+    def new_average(self, n_params: int) -> Any:
+        q = aligned_zeros(n_params)
+        return _SharedAverage(core.DualAverage(q), q)
+
+    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
+        average = None if iterate.average is None else iterate.average.sums
+        return float(self._blocks.exact_pass(order, pairwise, steps, *_arguments(iterate), average))
+
+    def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
+        return float(self._blocks.cached_pass(order, steps, skip_below, *_arguments(iterate)))
+
+
+class _SharedAverage:
+    """A DualAverage of the core."""
+
+    def __init__(self, sums: Any, q: FloatArray) -> None:
+        self.sums, self.q = sums, q
+
+    @property
+    def mass(self) -> float:
+        return float(self.sums.mass)
+
+    @property
+    def ell_sum(self) -> float:
+        return float(self.sums.ell_sum)
+
+
+def _arguments(iterate: DualIterate) -> tuple[Any, ...]:
+    penalty = core_penalty(iterate.penalty)
+    assert penalty is not None, "the objective sends unknown penalties to the composed problem"
+    return penalty, iterate.penalty.strong_convexity, iterate.w, iterate.g
+
+
+def known_smoothing(smoothing: Smoothing, mu: float) -> Any:
+    known = core_smoothing(smoothing, mu)
+    assert known is not None, "the objective sends unknown smoothings to the composed problem"
+    return known

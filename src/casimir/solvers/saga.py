@@ -1,0 +1,163 @@
+"""SAGA: variance-reduced steps without full gradients, from a table of every example's last answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir._native import core
+from casimir.losses import Loss, smoothed
+from casimir.objective import Evaluation, Objective
+from casimir.penalties import Penalty
+from casimir.problems import Problem
+from casimir.scores import FloatArray, IntArray
+from casimir.smoothing import L2, Smoothing
+from casimir.solvers.base import InnerState, Monitor
+from casimir.solvers.smoothness import level_of, search_lipschitz
+from casimir.solvers.steps import fused_arguments, fused_sum, gradients, take_step
+
+_ROUNDING = 1e-12  # relative changes that mean nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """marginals  float64[m]: every example's last answer u_i
+    mean       float64[d] = sum_i p_i A_i^T u_i
+    """
+
+    marginals: FloatArray
+    mean: FloatArray
+
+    def copy(self) -> Table:
+        return Table(self.marginals.copy(), self.mean.copy())
+
+
+@dataclass(frozen=True)
+class SAGA:
+    """w <- w - gamma (g_i(w) - g_i + mean_j g_j + grad R(w)), then g_i becomes g_i(w) (Defazio et al., 2014).
+
+    g_i is the gradient of example i when it was last visited; a table of marginals keeps it, so that after the first
+    pass there are no full gradients. Examples come in a new permutation every epoch. Where the penalty R is not a plain
+    square, the step is a proximal one.
+
+    smoothing  of a hinge loss: L2(k), L2() or Entropy()
+    mu         level of smoothing; None: as for SVRG
+    lipschitz  L, which sets gamma = 1 / (3 L + lam); None: found by a doubling search on short trial epochs, and
+               doubled whenever an epoch makes the smoothed objective worse
+    """
+
+    smoothing: Smoothing = L2(k=5)
+    mu: float | None = None
+    lipschitz: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("mu", self.mu), ("lipschitz", self.lipschitz)):
+            if value is not None and not value > 0:
+                raise ValueError(f"SAGA: {name}={value}; it must be positive, or None for the default.")
+
+    def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        objective.check_convex("SAGA")
+        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "SAGA")
+        loss = smoothed(objective.loss, self.smoothing, mu)
+        state = self.start(objective, loss, w0, rng, None)
+        dual = objective.trivial_dual()
+        while True:
+            new = self.epoch(objective, loss, state, rng)
+            assert new.evaluation.dual is not None
+            dual = dual.towards(new.evaluation.dual, objective.penalty)
+            if monitor.epoch(
+                new.w,
+                objective=new.evaluation.objective,
+                smoothed=new.evaluation.smoothed,
+                dual=dual,
+                mu=mu or None,
+                lipschitz=state.lipschitz,
+                gamma=self._gamma(objective, state.lipschitz),
+            ):
+                return
+            state = replace(state, lipschitz=new.lipschitz) if new.is_worse else new
+
+    def start(
+        self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
+    ) -> InnerState:
+        """The table of the last subproblem goes on; the first one is made by a full pass at w."""
+        if before is not None:
+            return replace(before, w=w)
+        first = objective.evaluate(w, loss, keep=True)
+        assert first.marginals is not None
+        assert first.gradient is not None
+        table = Table(first.marginals, np.array(first.gradient))
+        state = InnerState(w, first, self.lipschitz, memory=table)
+        if self.lipschitz is not None:
+            return state
+
+        def trial(lipschitz: float, trial_rng: np.random.Generator, steps: int) -> FloatArray:
+            objective.count("searches", steps)
+            order = objective.permutation(trial_rng)[:steps]
+            return self._steps(objective, loss, replace(state, lipschitz=lipschitz), table.copy(), order)
+
+        return replace(state, lipschitz=search_lipschitz(objective, loss, w, first.smoothed, trial, rng))
+
+    def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
+        """A step per example. The evaluation at the end is for the certificate alone."""
+        objective.count("steps", objective.n_active)
+        table = state.memory.copy() if self.lipschitz is None else state.memory  # a worse epoch is taken back
+        w = self._steps(objective, loss, state, table, objective.permutation(rng))
+        after, before = self._evaluated(objective, loss, w), state.evaluation.smoothed
+        is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
+        assert state.lipschitz is not None
+        return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table)
+
+    def _evaluated(self, objective: Objective, loss: Loss, w: FloatArray) -> Evaluation:
+        return objective.evaluate(w, loss, count="evaluations")
+
+    def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
+        assert lipschitz is not None
+        return 1.0 / (3.0 * lipschitz + objective.penalty.strong_convexity)
+
+    def _steps(self, objective: Objective, loss: Loss, state: InnerState, table: Table, order: IntArray) -> FloatArray:
+        w = aligned_zeros(objective.n_params)
+        w[:] = state.w
+        gamma, problem = self._gamma(objective, state.lipschitz), objective.problem(loss.smoothing)
+        saga_epoch(problem, order, gamma, objective.penalty, loss, table, objective.n_active, w)
+        return w
+
+
+def saga_epoch(
+    problem: Problem,
+    order: IntArray,
+    gamma: float,
+    penalty: Penalty,
+    loss: Loss,
+    table: Table,
+    n_active: int,
+    w: FloatArray,
+) -> None:
+    """Steps over `order`; w and the table are updated in place."""
+    fused = fused_arguments(problem, penalty, loss)
+    if fused is not None:
+        core.saga_epoch(
+            fused.problem,
+            order,
+            gamma,
+            None,
+            fused.penalty,
+            table.marginals,
+            table.mean,
+            fused.smoothing,
+            w,
+            fused_sum(None),
+        )
+        return
+
+    def less(i: int, marginals: FloatArray) -> FloatArray:
+        kept = table.marginals[problem.marginal_offset(i) : problem.marginal_offset(i + 1)]
+        change = marginals - kept
+        kept[:] = marginals
+        return change
+
+    for change, _ in gradients(problem, order, loss, w, less):
+        take_step(penalty, w, change + table.mean, gamma)
+        table.mean[:] += change / n_active
