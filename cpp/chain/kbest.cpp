@@ -12,11 +12,6 @@ void KBest::write(const Candidate& candidate, std::int32_t* labels, double* loss
   ops_->complete(shape_, p_, candidate.position, edges_, beta_, best_, labels, loss);
 }
 
-/// Smaller loss first; ties by the labels themselves.
-bool KBest::before(const Candidate& a, const Candidate& b) const {
-  return a.loss != b.loss ? a.loss < b.loss : tie_before(a, b);
-}
-
 /// Two candidates differ at the earlier of their positions or before it, so their completions need not be written out:
 /// if b agreed with a up to the last deviation of a, it would deviate from a, and come up only after a was pulled.
 bool KBest::tie_before(const Candidate& a, const Candidate& b) const {
@@ -39,9 +34,8 @@ void KBest::expand(std::int64_t parent, std::int64_t first_position, double base
   } context{this, static_cast<std::int32_t>(parent), limit, room};
   const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
                         auto& c = *static_cast<Context*>(opaque);
-                        const auto before = [&](const auto& a, const auto& b) { return c.kbest->before(a, b); };
                         c.kbest->candidates_.offer({loss, c.parent, static_cast<std::int32_t>(position), label},
-                                                   c.room, before);
+                                                   c.room, Before{c.kbest});
                         return c.kbest->bound(c.limit, c.room);
                       }};
   ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);
@@ -77,7 +71,7 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
       complete_ = true;
       return;
     }
-    const Candidate next = candidates_.pop_best([&](const auto& a, const auto& b) { return before(a, b); });
+    const Candidate next = candidates_.pop_best(Before{this});
     const std::int64_t index = count();
     labels_.resize(static_cast<std::size_t>((index + 1) * p));
     const std::size_t room = static_cast<std::size_t>(k - index - 1);

@@ -35,10 +35,18 @@ class KBest {
     double loss;
     std::int32_t parent, position, label;
   };
+  /// Smaller loss first; ties by the labels themselves.
+  struct Before {
+    const KBest* kbest;
+    bool operator()(const Candidate& a, const Candidate& b) const {
+      if (a.loss == b.loss) [[unlikely]]
+        return kbest->tie_before(a, b);
+      return a.loss < b.loss;
+    }
+  };
 
   void expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room);
   double bound(double limit, std::size_t room) const;
-  bool before(const Candidate& a, const Candidate& b) const;
   bool tie_before(const Candidate& a, const Candidate& b) const;
   void write(const Candidate& candidate, std::int32_t* labels, double* loss);
 
