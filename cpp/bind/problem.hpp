@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bind.hpp"
+#include "offsets.hpp"
 #include "solve/problem.hpp"
 
 struct ProblemHandle {
@@ -31,14 +32,4 @@ const P& problem_as(const ProblemHandle& handle, const InArray<double, nb::ndim<
   if (!problem) throw std::invalid_argument(wrong_kind);
   if (static_cast<std::int64_t>(w.size()) != problem->dim()) throw std::invalid_argument("w has the wrong size.");
   return *problem;
-}
-
-/// Throws unless offsets[count] divides `total` items among examples.
-inline void check_offsets(const std::int64_t* offsets, std::size_t count, std::int64_t total, bool allow_empty,
-                          const char* name) {
-  if (count < 1 || offsets[0] != 0 || offsets[count - 1] != total)
-    throw std::invalid_argument(std::string(name) + " must start at 0 and end at the number of items it divides.");
-  for (std::size_t i = 0; i + 1 < count; ++i)
-    if (offsets[i + 1] < offsets[i] || (!allow_empty && offsets[i + 1] == offsets[i]))
-      throw std::invalid_argument(std::string(name) + " must be increasing: an example has no items.");
 }

@@ -34,8 +34,8 @@ void KBest::expand(std::int64_t parent, std::int64_t first_position, double base
   } context{this, static_cast<std::int32_t>(parent), limit, room};
   const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
                         auto& c = *static_cast<Context*>(opaque);
-                        c.kbest->candidates_.offer({loss, c.parent, static_cast<std::int32_t>(position), label},
-                                                   c.room, Before{c.kbest});
+                        c.kbest->candidates_.offer({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room,
+                                                   Before{c.kbest});
                         return c.kbest->bound(c.limit, c.room);
                       }};
   ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);

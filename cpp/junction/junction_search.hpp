@@ -44,7 +44,7 @@ class JunctionKBest {
   const JunctionTables* losses_ = nullptr;
   std::int64_t k_ = 0, number_ = 0;
   std::vector<double> loss_;
-  std::vector<std::int32_t> labels_;  // [count][nodes], by position
+  std::vector<std::int32_t> labels_;    // [count][nodes], by position
   IntervalHeap<Candidate> candidates_;  // no more than can still be pulled
 };
 
