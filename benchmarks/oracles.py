@@ -18,6 +18,8 @@ from benchmarks.table import machine, markdown
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {"max": (), "topk": (5,), "expect": (1.0,), "max_marginals": ()}
 KS = (1, 5, 20, 100)
+MANY = (10, 50, 100, 200, 500, 1000, 2000)
+LAZY = ("chain", "tree", "junction")  # further outputs are deviations, found without another pass
 
 
 def call(instance: Instance, oracle: str, *arguments: Any) -> Callable[[], object]:
@@ -51,6 +53,17 @@ def topk_seconds(family: Family, repetitions: int) -> dict[str, float]:
     instance = family.make(family.k_size, 2 * family.batch, np.random.default_rng(0))
     actions = {"max": call(instance, "max")} | {str(k): call(instance, "topk", k) for k in KS}
     return medians(take_turns(actions, repetitions))
+
+
+def time_against_k(family: Family, repetitions: int) -> tuple[str, ...]:
+    """Milliseconds per example for many outputs, and a of the fit time ~ K^a to K >= 100."""
+    n = 2
+    instance = family.make(family.k_size, n, np.random.default_rng(0))
+    measured = medians(take_turns({str(k): call(instance, "topk", k) for k in MANY}, repetitions))
+    seconds = {k: measured[str(k)] / n for k in MANY}
+    many = [k for k in MANY if k >= 100]
+    slope = np.polyfit(np.log(many), np.log([seconds[k] for k in many]), 1)[0]
+    return (family.name, str(family.k_size), *(milliseconds(seconds[k]) for k in MANY), f"{slope:.2f}")
 
 
 def against_pymaxflow(side: int, repetitions: int) -> tuple[str, ...]:
@@ -143,6 +156,9 @@ def main(arguments: list[str] | None = None) -> int:
     tables["Time against size"] = (("structure", "oracle", "size", "CPU time", "exponent"), sizes)
     prices = [price_of_topk(FAMILIES[name], repetitions) for name in chosen]
     tables["Top-K / max"] = (("structure", "size", *(f"K = {k}" for k in KS)), prices)
+    lazy = [time_against_k(FAMILIES[name], repetitions) for name in chosen if name in LAZY]
+    if lazy:
+        tables["Time against K"] = (("structure", "size", *(f"K = {k}" for k in MANY), "exponent"), lazy)
     print(machine())
     for title, (header, rows) in tables.items():
         print(f"\n## {title}\n\n{markdown(header, rows)}")

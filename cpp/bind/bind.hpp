@@ -21,12 +21,14 @@ using InArray = nb::ndarray<const T, Shape, nb::c_contig, nb::device::cpu>;
 template <class T, class Shape>
 using InOutArray = nb::ndarray<T, Shape, nb::c_contig, nb::device::cpu>;
 
+using Shape = std::vector<std::size_t>;
+
 /// A fresh NumPy array of the given shape that owns `values`.
 template <class T>
-nb::object make_array(std::vector<T>&& values, std::initializer_list<size_t> shape) {
+nb::object make_array(std::vector<T>&& values, const Shape& shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner));
 }
 
 void bind_pack(nb::module_& m);

@@ -12,29 +12,16 @@ void KBest::write(const Candidate& candidate, std::int32_t* labels, double* loss
   ops_->complete(shape_, p_, candidate.position, edges_, beta_, best_, labels, loss);
 }
 
-/// Smaller loss first; ties by the labels themselves. Deviations of one parent compare without writing them out: they
-/// differ first where the earlier of them leaves the parent.
-bool KBest::before(const Candidate& a, const Candidate& b) {
-  if (a.loss != b.loss) return a.loss < b.loss;
-  if (a.parent == b.parent) {
-    const std::int32_t* parent = labels_.data() + a.parent * p_;
-    if (a.position == b.position) return a.label < b.label;
-    return a.position < b.position ? a.label < parent[a.position] : parent[b.position] < b.label;
+/// Two candidates differ at the earlier of their positions or before it, so their completions need not be written out:
+/// if b agreed with a up to the last deviation of a, it would deviate from a, and come up only after a was pulled.
+bool KBest::tie_before(const Candidate& a, const Candidate& b) const {
+  const std::int32_t *of_a = labels_.data() + a.parent * p_, *of_b = labels_.data() + b.parent * p_;
+  const std::int32_t position = std::min(a.position, b.position);
+  if (a.parent != b.parent) {
+    const auto [label_a, label_b] = std::mismatch(of_a, of_a + position, of_b);
+    if (label_a != of_a + position) return *label_a < *label_b;
   }
-  scratch_.resize(static_cast<std::size_t>(2 * p_));
-  write(a, scratch_.data(), nullptr);
-  write(b, scratch_.data() + p_, nullptr);
-  return std::lexicographical_compare(scratch_.begin(), scratch_.begin() + p_, scratch_.begin() + p_, scratch_.end());
-}
-
-void KBest::insert(const Candidate& candidate, std::size_t room) {
-  if (candidates_.size() >= room) {
-    if (room == 0 || !before(candidate, candidates_.front())) return;
-    candidates_.erase(candidates_.begin());
-  }
-  auto place = candidates_.end();
-  while (place != candidates_.begin() && before(*(place - 1), candidate)) --place;
-  candidates_.insert(place, candidate);
+  return (a.position == position ? a.label : of_a[position]) < (b.position == position ? b.label : of_b[position]);
 }
 
 /// Adds the deviations of output `parent` at positions >= first_position; loss_ holds its rows of losses.
@@ -47,7 +34,8 @@ void KBest::expand(std::int64_t parent, std::int64_t first_position, double base
   } context{this, static_cast<std::int32_t>(parent), limit, room};
   const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
                         auto& c = *static_cast<Context*>(opaque);
-                        c.kbest->insert({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room);
+                        c.kbest->candidates_.offer({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room,
+                                                   Before{c.kbest});
                         return c.kbest->bound(c.limit, c.room);
                       }};
   ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);
@@ -55,7 +43,7 @@ void KBest::expand(std::int64_t parent, std::int64_t first_position, double base
 
 /// Candidates with a larger loss need not be looked at.
 double KBest::bound(double limit, std::size_t room) const {
-  return candidates_.size() >= room ? std::min(limit, candidates_.front().loss) : limit;
+  return candidates_.size() >= room ? std::min(limit, candidates_.worst().loss) : limit;
 }
 
 void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
@@ -83,8 +71,7 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
       complete_ = true;
       return;
     }
-    const Candidate next = candidates_.back();
-    candidates_.pop_back();
+    const Candidate next = candidates_.pop_best(Before{this});
     const std::int64_t index = count();
     labels_.resize(static_cast<std::size_t>((index + 1) * p));
     const std::size_t room = static_cast<std::size_t>(k - index - 1);

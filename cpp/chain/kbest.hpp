@@ -5,11 +5,13 @@
 //     loss_t(l) = max_l' { T(y_{t-1}, l') + beta_t(l') } - (T(y_{t-1}, l) + beta_t(l)) >= 0
 // when it takes label l at position t and completes greedily after it. Every output is one chain of such deviations at
 // increasing positions, so a best-first search over "last deviation" yields each output once, in order of its score.
+// Greedy completions take the lowest best labels: an output comes before its deviations in the order of labels too.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "base/interval_heap.hpp"
 #include "chain/chain_ops.hpp"
 
 namespace casimir {
@@ -33,11 +35,19 @@ class KBest {
     double loss;
     std::int32_t parent, position, label;
   };
+  /// Smaller loss first; ties by the labels themselves.
+  struct Before {
+    const KBest* kbest;
+    bool operator()(const Candidate& a, const Candidate& b) const {
+      if (a.loss == b.loss) [[unlikely]]
+        return kbest->tie_before(a, b);
+      return a.loss < b.loss;
+    }
+  };
 
   void expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room);
-  void insert(const Candidate& candidate, std::size_t room);
   double bound(double limit, std::size_t room) const;
-  bool before(const Candidate& a, const Candidate& b);
+  bool tie_before(const Candidate& a, const Candidate& b) const;
   void write(const Candidate& candidate, std::int32_t* labels, double* loss);
 
   const ChainOps* ops_ = nullptr;
@@ -48,8 +58,8 @@ class KBest {
   const double* best_ = nullptr;
   bool complete_ = false;  // every output with a loss below the limit was pulled
   std::vector<double> values_, loss_;
-  std::vector<std::int32_t> labels_, scratch_;
-  std::vector<Candidate> candidates_;  // sorted, best last
+  std::vector<std::int32_t> labels_;
+  IntervalHeap<Candidate> candidates_;  // no more than can still be pulled
 };
 
 }  // namespace casimir

@@ -1,6 +1,7 @@
 #include "junction/junction_search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 namespace casimir {
@@ -40,8 +41,7 @@ bool JunctionKBest::pull() {
   if (index == 0) {
     loss_.push_back(0.0);
   } else {
-    const Candidate next = *candidates_.begin();
-    candidates_.erase(candidates_.begin());
+    const Candidate next = candidates_.pop_best(std::less<Candidate>{});
     loss_.push_back(next.loss);
     std::copy(labels(next.parent) + next.position, labels(next.parent) + n, own + next.position);
     own[next.position] = next.label;
@@ -56,17 +56,14 @@ bool JunctionKBest::pull() {
 void JunctionKBest::expand(std::int64_t parent, std::int64_t from) {
   const std::int64_t n_labels = losses_->plan().labels;
   const auto room = static_cast<std::size_t>(k_ - count());
-  while (candidates_.size() > room) candidates_.erase(std::prev(candidates_.end()));
   if (room == 0) return;
   const std::int32_t* own = labels(parent);
   for (std::int64_t t = from; t >= 0; --t) {
     const double* row = losses_->row(t, own);
-    for (std::int64_t l = 0; l < n_labels; ++l) {
-      const double total = loss(parent) + row[l];
-      if (l == own[t] || (candidates_.size() == room && total >= std::prev(candidates_.end())->loss)) continue;
-      if (candidates_.size() == room) candidates_.erase(std::prev(candidates_.end()));
-      candidates_.insert({total, number_++, parent, t, static_cast<std::int32_t>(l)});
-    }
+    for (std::int64_t l = 0; l < n_labels; ++l)
+      if (l != own[t])
+        candidates_.offer({loss(parent) + row[l], number_++, parent, t, static_cast<std::int32_t>(l)}, room,
+                          std::less<Candidate>{});
   }
 }
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <set>
 #include <vector>
 
+#include "base/interval_heap.hpp"
 #include "junction/junction_tables.hpp"
 
 namespace casimir {
@@ -44,8 +44,8 @@ class JunctionKBest {
   const JunctionTables* losses_ = nullptr;
   std::int64_t k_ = 0, number_ = 0;
   std::vector<double> loss_;
-  std::vector<std::int32_t> labels_;  // [count][nodes], by position
-  std::set<Candidate> candidates_;
+  std::vector<std::int32_t> labels_;    // [count][nodes], by position
+  IntervalHeap<Candidate> candidates_;  // no more than can still be pulled
 };
 
 /// The lexicographically first outputs (by node number) of a given loss. Nodes 0, 1, .. are fixed one by one to labels

@@ -25,6 +25,7 @@ struct Test {
 
 constexpr Test kTests[] = {{"simplex", test_simplex},
                            {"lanes", test_lanes},
+                           {"interval_heap", test_interval_heap},
                            {"chain", test_chain},
                            {"linear_chain", test_linear_chain},
                            {"candidates", test_candidates},

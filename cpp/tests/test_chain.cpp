@@ -78,7 +78,7 @@ void check_max_and_topk(const Instance& chain, const std::vector<std::vector<Out
     check_close(values[i], all[i][0].score, 1e-13);
     check_labels(labels.data() + chain.offsets[i], all[i][0].labels);
   }
-  for (const std::int64_t k : {1, 2, 7, 40}) {
+  for (const std::int64_t k : {1, 2, 7, 40, 900}) {
     const auto top = casimir::chain_topk(chain.batch(), k, std::numeric_limits<double>::infinity(), 2);
     std::size_t value = 0, label = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {

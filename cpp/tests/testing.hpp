@@ -86,6 +86,7 @@ inline double dot(const std::vector<double>& x, const std::vector<double>& y) {
 
 void test_simplex();
 void test_lanes();
+void test_interval_heap();
 void test_chain();
 void test_linear_chain();
 void test_candidates();

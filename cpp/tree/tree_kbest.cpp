@@ -70,11 +70,11 @@ bool TreeKBest::search(TreeMax& best, std::int64_t k, std::int64_t most, double 
   double sum = 0.0;  // of the losses pulled
   while (!candidates_.empty()) {
     const auto pulled = static_cast<std::int64_t>(losses_.size());
-    const Candidate next = candidates_.back();
+    const Candidate next = candidates_.best();
     if (next.loss * static_cast<double>(pulled) - sum >= mu) return true;
     if (pulled >= k && next.loss > losses_[static_cast<std::size_t>(k - 1)]) return true;
     if (pulled >= most) return false;
-    candidates_.pop_back();
+    candidates_.pop_best(SmallerLoss{});
     pull(best, next);
     sum += next.loss;
     // One candidate more than may be pulled, to know whether it ties.
@@ -149,22 +149,13 @@ void TreeKBest::scan(const double* row, std::int64_t parent, std::int64_t t, dou
   const std::int32_t here = pulled_[static_cast<std::size_t>(parent * p_ + t)];
   for (std::int32_t l = 0; l < labels_count_; ++l)
     if (l != here && base + row[l] <= bound(limit, room))
-      insert({base + row[l], static_cast<std::int32_t>(parent), static_cast<std::int32_t>(t), l}, room);
+      candidates_.offer({base + row[l], static_cast<std::int32_t>(parent), static_cast<std::int32_t>(t), l}, room,
+                        SmallerLoss{});
 }
 
 /// Candidates with a larger loss need not be looked at.
 double TreeKBest::bound(double limit, std::size_t room) const {
-  return candidates_.size() >= room ? std::min(limit, candidates_.front().loss) : limit;
-}
-
-void TreeKBest::insert(const Candidate& candidate, std::size_t room) {
-  if (candidates_.size() >= room) {
-    if (candidate.loss >= candidates_.front().loss) return;
-    candidates_.erase(candidates_.begin());
-  }
-  const auto place = std::upper_bound(candidates_.begin(), candidates_.end(), candidate,
-                                      [](const Candidate& a, const Candidate& b) { return a.loss > b.loss; });
-  candidates_.insert(place, candidate);
+  return candidates_.size() >= room ? std::min(limit, candidates_.worst().loss) : limit;
 }
 
 /// The first `count` outputs by (loss, labels by node), when every tie was pulled.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/interval_heap.hpp"
 #include "tree/tree_max.hpp"
 #include "tree/tree_ties.hpp"
 
@@ -34,13 +35,15 @@ class TreeKBest {
     double loss;
     std::int32_t parent, position, label;
   };
+  struct SmallerLoss {
+    bool operator()(const Candidate& a, const Candidate& b) const { return a.loss < b.loss; }
+  };
 
   bool search(TreeMax& best, std::int64_t k, std::int64_t most, double mu);
   void begin(TreeMax& best);
   void pull(const TreeMax& best, const Candidate& candidate);
   void expand(const TreeMax& best, std::int64_t parent, std::int64_t first, double limit, std::size_t room);
   void scan(const double* row, std::int64_t parent, std::int64_t t, double limit, std::size_t room);
-  void insert(const Candidate& candidate, std::size_t room);
   double bound(double limit, std::size_t room) const;
   void write_sorted(const TreeMax& best, std::int64_t count);
   void list_ties(const TreeMax& best, std::int64_t count);
@@ -53,7 +56,7 @@ class TreeKBest {
   std::vector<std::int32_t> pulled_;   // their labels by position
   std::vector<double> rows_, second_;  // loss rows of the best output, and the smallest loss of another label
   std::vector<double> row_;
-  std::vector<Candidate> candidates_;  // sorted, best last
+  IntervalHeap<Candidate> candidates_;  // one more than can still be pulled, at most
   TiedOutputs ties_;
 };
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -179,3 +182,34 @@ def test_scores_lost_to_rounding_keep_topk_prefix_stable() -> None:
     outputs = chain.topk(s, 27).outputs[0]
     for k in range(1, 27):
         np.testing.assert_array_equal(chain.topk(s, k).outputs[0], outputs[:k])
+
+
+def count_by_score(unary: np.ndarray, pairs: np.ndarray) -> Counter[int]:
+    """How many outputs have each score, by dynamic programming; scores are integers."""
+    ends = [Counter({int(u): 1}) for u in unary[0]]  # by the last label
+    for row in unary[1:]:
+        following = [Counter[int]() for _ in row]
+        for (y, label), pair in np.ndenumerate(pairs):
+            for score, count in ends[y].items():
+                following[label][score + int(pair + row[label])] += count
+        ends = following
+    return sum(ends, Counter())
+
+
+def test_thousands_of_tied_outputs_come_in_order() -> None:
+    """Too many to list: none is missing above the last score, ties rise lexicographically, fewer are a prefix."""
+    rng = np.random.default_rng(0)
+    unary, pairs = rng.integers(0, 5, size=(25, 4)), rng.integers(0, 5, size=(4, 4))
+    chain = Chain(4)
+    s = chain.scores([unary], pairs)
+    top = chain.topk(s, 2000)
+    value, y = top.value[0], top.outputs[0]
+    np.testing.assert_array_equal(unary[np.arange(25), y].sum(1) + pairs[y[:, :-1], y[:, 1:]].sum(1), value)
+    keys = [(-score, *labels) for score, labels in zip(value.tolist(), y.tolist(), strict=True)]
+    assert all(before < after for before, after in itertools.pairwise(keys))
+    counts = count_by_score(unary, pairs)
+    assert len(set(value)) > 2
+    for score in set(value) - {value[-1]}:
+        assert np.count_nonzero(value == score) == counts[int(score)]
+    for k in (1, 2, 5, 37, 500):
+        np.testing.assert_array_equal(chain.topk(s, k).outputs[0], y[:k])
