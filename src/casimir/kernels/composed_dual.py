@@ -121,12 +121,13 @@ class ComposedDualBlocks:
         """The number of the output that the max oracle answers for example i."""
         kernel, block = self._kernel, self._blocks[i]
         structure = kernel.structure.select([i])
-        best = structure.max(kernel.augmented(w, [i])).outputs[0]
+        scores = kernel.augmented(w, [i])
+        best = structure.max(scores).outputs[0]
         known = block.find(best)
         if known is not None:
             return known
         truth = kernel.truth.select([i])
-        parts = structure.mixture(truth, [best[None]], [np.ones(1)])
+        parts = structure.mixture(scores, [best[None]], [np.ones(1)])
         cost = float(kernel.cost_above_truth(parts, [i])[0])
         return block.remember(best, cost, linearize(kernel.model, w, [i]).adjoint(parts - truth))
 

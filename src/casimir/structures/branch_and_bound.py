@@ -100,7 +100,7 @@ def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Sco
                     f"parts({np.asarray(y).tolist()}) has shape {list(array.shape)}; the scores of the example are "
                     f"{list(s.unary(0).shape)}."
                 )
-            parts = Scores(np.ascontiguousarray(array).reshape(s.nodes.shape), s.offsets, shapes=s.shapes)
+            parts = Scores.unchecked(np.ascontiguousarray(array).reshape(s.nodes.shape), s.offsets, shapes=s.shapes)
         total = total + parts * float(u)
     return total
 
@@ -108,4 +108,4 @@ def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Sco
 def _zeros_like(s: Scores) -> Scores:
     edges = None if s.edges is None else np.zeros_like(s.edges)
     whole = None if s.whole is None else np.zeros_like(s.whole)
-    return Scores(np.zeros_like(s.nodes), s.offsets, edges, s.edge_offsets, s.shapes, whole)
+    return Scores.unchecked(np.zeros_like(s.nodes), s.offsets, edges, s.edge_offsets, s.shapes, whole, s.reference)
