@@ -147,7 +147,16 @@ class Scores:
         )
 
     def __sub__(self, other: Scores) -> Scores:
-        return self + other * -1.0
+        check_same_layout(self, other)
+        return Scores.unchecked(
+            self.nodes - other.nodes,
+            self.offsets,
+            _difference(self.edges, other.edges),
+            _either(self.edge_offsets, other.edge_offsets),
+            _either(self.shapes, other.shapes),
+            _difference(self.whole, other.whole),
+            _either(self.reference, other.reference),
+        )
 
     def __mul__(self, factor: float) -> Scores:
         factor = float(factor)
@@ -164,14 +173,14 @@ class Scores:
     __rmul__ = __mul__
 
     def select(self, examples: Any) -> Scores:
-        """The sub-batch of the given examples: an index array, a mask or a slice."""
+        """The sub-batch of the given examples: an index array, a mask or a slice. That of one example is a view."""
         chosen = np.arange(len(self))[examples]
         if chosen.ndim != 1:
             raise ValueError(f"select got {examples!r}; it needs a list of example indices. Try [{examples!r}].")
-        rows, offsets = ragged_rows(self.offsets, chosen)
+        rows, offsets = _rows_of(self.offsets, chosen)
         edges, edge_offsets = self.edges, None
         if self.edges is not None and self.edge_offsets is not None:
-            edge_rows, edge_offsets = ragged_rows(self.edge_offsets, chosen)
+            edge_rows, edge_offsets = _rows_of(self.edge_offsets, chosen)
             edges = self.edges[edge_rows]
         shapes, whole, reference = (
             None if rest is None else rest[chosen] for rest in (self.shapes, self.whole, self.reference)
@@ -215,6 +224,14 @@ def ragged_rows(offsets: IntArray, examples: IntArray) -> tuple[IntArray, IntArr
     return np.arange(chosen[-1]) + np.repeat(offsets[:-1][examples] - chosen[:-1], counts), chosen
 
 
+def _rows_of(offsets: IntArray, examples: IntArray) -> tuple[Any, IntArray]:
+    """`ragged_rows`, as a slice where there is one example: a stochastic step needs no copy."""
+    if len(examples) != 1:
+        return ragged_rows(offsets, examples)
+    first, last = offsets[examples[0] : examples[0] + 2].tolist()
+    return slice(first, last), np.array([0, last - first], dtype=np.int64)
+
+
 def segment_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
     """float64[n]: sum of each segment of values float64[N]; an empty segment gives 0."""
     sums = np.zeros(len(offsets) - 1)
@@ -229,6 +246,11 @@ def _sum(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     if a is None or b is None:
         return a if b is None else b
     return np.asarray(a + b, dtype=np.float64)
+
+
+def _difference(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    """a - b, where None is zero."""
+    return a if b is None else _sum(a, -b)
 
 
 def _either(a: IntArray | None, b: IntArray | None) -> IntArray | None:
