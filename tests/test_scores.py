@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -103,6 +105,54 @@ def test_concatenate_undoes_select(kind: str) -> None:
         np.testing.assert_array_equal(getattr(joined, field), getattr(s, field))
 
 
+def boxes(reference: Any = ((0, 0, 0, 1), (0, 0, 0, 0)), whole: Any = (1.0, 2.0)) -> Scores:
+    """Two maps, [1, 2] and [1, 1], with a box each."""
+    shapes, box = np.array([[1, 2], [1, 1]]), None if reference is None else np.array(reference)
+    return Scores(np.ones(3), np.array([0, 2, 3]), shapes=shapes, whole=np.array(whole), reference=box)
+
+
+def test_reference_boxes_travel_with_the_scores() -> None:
+    s, plain = boxes(), boxes(reference=None)
+    for carried in (s + plain, plain + s, s + s, s - plain, 2.0 * s, concatenate([s.select([0]), s.select([1])])):
+        np.testing.assert_array_equal(carried.reference, s.reference)
+    assert s.select([1]).reference.tolist() == [[0, 0, 0, 0]]
+    assert (plain + plain).reference is None
+    with pytest.raises(ValueError, match="refers to different boxes"):
+        s + boxes(reference=[[0, 0, 0, 0]] * 2)
+    with pytest.raises(ValueError, match=r"reference has shape \[1, 4\]; 2 examples need \[2, 4\]"):
+        boxes(reference=[[0, 0, 0, 0]])
+
+
+def test_concatenate_refuses_batches_of_different_kinds() -> None:
+    with pytest.raises(ValueError, match="Batch 1 has no reference and others do"):
+        concatenate([boxes(), boxes(reference=None)])
+    with pytest.raises(ValueError, match="Batch 0 has no edge_offsets and others do"):
+        concatenate([scores("shared"), scores("own")])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_would_pass_the_checks_of_the_constructor(kind: str) -> None:
+    s = scores(kind)
+    for made in (
+        s + s,
+        s - s,
+        2 * s,
+        s.select(slice(None, None, 2)),
+        concatenate([s, s]),
+        Scores.unchecked(*fields(s)),
+    ):
+        Scores(*fields(made))
+
+
+def test_a_factor_must_be_a_number() -> None:
+    with pytest.raises(TypeError):
+        scores() * np.ones(3)  # type: ignore[operator]
+
+
+def fields(s: Scores) -> list[Any]:
+    return [getattr(s, field.name) for field in dataclasses.fields(s)]
+
+
 def test_concatenate_refuses_different_shared_edges() -> None:
     with pytest.raises(ValueError, match="different shared edges"):
         concatenate([scores("shared", 1), scores("shared", 2)])
@@ -153,12 +203,21 @@ def test_scores_can_be_pickled() -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(s)).edges, s.edges)
 
 
-def test_the_number_of_threads_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CASIMIR_NUM_THREADS", "3")
+def test_the_number_of_threads_comes_from_the_environment(set_threads: Callable[[str | None], None]) -> None:
+    set_threads("3")
     assert n_threads() == 3
-    monkeypatch.delenv("CASIMIR_NUM_THREADS")
+    set_threads(None)
     assert n_threads() >= 1
     for bad in ("0", "-1", "two", "1.5"):
-        monkeypatch.setenv("CASIMIR_NUM_THREADS", bad)
+        set_threads(bad)
         with pytest.raises(ValueError, match=r"CASIMIR_NUM_THREADS=.* whole number"):
             n_threads()
+
+
+def test_the_number_of_threads_is_looked_up_once(
+    set_threads: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_threads("3")
+    assert n_threads() == 3
+    monkeypatch.setenv("CASIMIR_NUM_THREADS", "2")
+    assert n_threads() == 3

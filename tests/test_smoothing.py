@@ -15,11 +15,11 @@ from hypothesis.extra import numpy as hnp
 from casimir import smoothing as smoothing_module
 from casimir.errors import Intractable
 from casimir.scores import Scores
-from casimir.smoothing import L2, Entropy, Hard, Smoothed, Smoothing, project_simplex
-from casimir.structures.base import TopK
+from casimir.smoothing import L2, Entropy, Hard, Smoothed, Smoothing, l2_upper, project_simplex
+from casimir.structures.base import Best, TopK
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
-from casimir.testing import project_by_bisection
+from casimir.testing import l2_max, project_by_bisection
 
 CANDIDATES = Candidates()
 ALL: list[Smoothing] = [Hard(), L2(k=2), L2(), Entropy()]
@@ -115,6 +115,63 @@ def test_exact_flags_follow_the_proposition() -> None:
     assert L2(k=3)(CANDIDATES, s, 5.1).exact.all()
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    hnp.arrays(np.float64, st.integers(1, 12), elements=st.integers(-8, 8).map(lambda j: j / 4)),
+    st.integers(1, 12),
+    st.sampled_from([0.1, 0.5, 1.0, 4.0, 30.0]),
+    st.floats(0.0, 2.0),
+)
+def test_some_outputs_and_a_bound_of_the_rest_bound_the_smoothed_max(
+    z: np.ndarray, k: int, mu: float, slack: float
+) -> None:
+    z = -np.sort(-z)
+    first = z[:k]
+    value, true = l2_max(first, mu)[0], l2_max(z, mu)[0]
+    rest = z[k] + slack if len(z) > k else -np.inf
+    upper, settled = l2_upper(first[None], np.array([rest]), np.array([value]), mu)
+    assert upper[0] >= true - 1e-9
+    assert upper[0] >= value
+    if settled[0]:
+        assert upper[0] == value == pytest.approx(true, abs=1e-9)
+    else:  # it is attained when many others are as good as the bound
+        many = l2_max(np.concatenate([first, np.full(20_000, rest)]), mu)[0]
+        assert upper[0] == pytest.approx(many, abs=1e-3 * mu)
+
+
+class Unfinished(Candidates):
+    """Knows the first candidate alone, and a bound of the others."""
+
+    def max(self, s: Scores) -> Best:
+        first = np.array([s.unary(i)[0] for i in range(len(s))])
+        upper = np.array([s.unary(i).max() for i in range(len(s))])
+        return Best(first, [np.array([0])] * len(s), upper)
+
+    def topk(self, s: Scores, k: int) -> TopK:
+        value = np.full((len(s), k), -np.inf)
+        value[:, 0] = self.max(s).value
+        rest = [s.unary(i)[1:].max(initial=-np.inf) for i in range(len(s))]
+        return TopK(value, [np.zeros((1, 1), dtype=np.int64)] * len(s), np.array(rest))
+
+
+@pytest.mark.parametrize("k", [1, 2, None])
+def test_an_oracle_that_did_not_finish_is_exact_only_where_nothing_is_missed(k: int | None) -> None:
+    s = CANDIDATES.scores([[1.0, 2.0, 1.5], [3.0, 2.0], [1.0], [1.0, 0.9]])
+    hard = Hard()(Unfinished(), s)
+    assert hard.value.tolist() == [1.0, 3.0, 1.0, 1.0]
+    assert hard.exact.tolist() == [False, True, True, True]
+    assert hard.max_value is not None
+    assert hard.upper is not None
+    assert hard.max_value.tolist() == hard.upper.tolist() == [2.0, 3.0, 1.0, 1.0]
+    smooth = L2(k=k)(Unfinished(), s, 1.0)  # says nothing of its cap, which was not reached
+    assert smooth.exact.tolist() == [False, True, True, False]
+    assert smooth.max_value is not None
+    assert smooth.upper is not None
+    assert smooth.max_value.tolist() == [2.0, 3.0, 1.0, 1.0]
+    np.testing.assert_allclose(smooth.upper, [2.5, 3.0, 1.0, 0.9 + 0.5 + 0.005])
+    np.testing.assert_array_equal(smooth.value, [1.0, 3.0, 1.0, 1.0])
+
+
 @pytest.mark.parametrize("smoothing", [L2(k=2), L2(k=20), L2(k=100), L2()])
 @pytest.mark.parametrize("mu", [0.1, 2.0, 30.0])
 def test_asking_for_more_outputs_is_the_same_as_pulling_them(smoothing: L2, mu: float) -> None:
@@ -133,7 +190,10 @@ def test_large_batches_are_smoothed_in_chunks(monkeypatch: pytest.MonkeyPatch) -
     chain, s = random_chain(n=9)
     whole = L2(k=4)(chain, s, 2.0)
     monkeypatch.setattr(smoothing_module, "_CHUNK_LABELS", 60)
-    assert_same(L2(k=4)(chain, s, 2.0), whole)
+    chunks = L2(k=4)(chain, s, 2.0)
+    assert_same(chunks, whole)
+    assert not whole.exact.all()
+    np.testing.assert_array_equal(chunks.upper, whole.upper)
 
 
 def test_exact_l2_warns_at_its_cap() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 
+@functools.cache
 def n_threads() -> int:
-    """CASIMIR_NUM_THREADS if it is set, else the number of CPUs that this process may run on."""
+    """CASIMIR_NUM_THREADS if it is set, else the number of CPUs that this process may run on.
+
+    It is looked up once per process; n_threads.cache_clear() makes the next call look again.
+    """
     given = os.environ.get("CASIMIR_NUM_THREADS", "").strip()
     if not given:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

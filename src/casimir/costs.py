@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir._boxes import iou, whole_boxes
-from casimir._validate import finite_float, sequence_of
-from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.base import Structure
+from casimir._validate import finite_float, flat_labels, sequence_of
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of
+from casimir.structures.base import Structure, split_flat
+
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Cost(Protocol):
     """l(y, y') >= 0 with l(y, y) = 0."""
 
-    def parts(self, structure: Structure, s: Scores, y: Sequence[IntArray]) -> Scores:
-        """The cost of every part, given the true outputs: score_of(parts, y') = l(y, y')."""
+    def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
+        """The cost of every part, given the true outputs: score_of(parts, y') = l(y, y').
+
+        Most costs write down numbers, such as the cost of every label of every node, and let `part_scores` ask the
+        structure to make part scores of them.
+        """
         ...
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
@@ -26,11 +33,26 @@ class Cost(Protocol):
         ...
 
 
+def part_scores(structure: Structure, s: Scores, costs: Sequence[Any], cost: str) -> Scores:
+    """structure.parts_of_cost(s, costs); an error that names the cost where the structure has no such method."""
+    parts_of_cost = getattr(structure, "parts_of_cost", None)
+    if parts_of_cost is None:
+        raise TypeError(
+            f"{cost} needs {type(structure).__name__}.parts_of_cost, which it does not have. "
+            "Add the method, or use a cost that writes the part scores itself."
+        )
+    parts: Scores = parts_of_cost(s, costs)
+    return parts
+
+
 @dataclass(frozen=True, eq=False)
 class Hamming:
     """l(y, y') = sum_v weights[y_v, y'_v], by default the number of wrong labels, sum_v [y_v != y'_v].
 
     weights  None or float64[L, L] (true, predicted), non-negative with a zero diagonal
+
+    In the place of y there may be a mask of the labels that count as true, bool[p, L] (bool[m] for m candidates): then
+    l = sum_v min {weights[j, y'_v] : mask[v, j]}, which is 0 for every output that the mask allows.
     """
 
     weights: FloatArray | None = None
@@ -48,23 +70,45 @@ class Hamming:
             raise ValueError(f"weights has the negative entry {table.min()}; a cost must be 0 or larger.")
         object.__setattr__(self, "weights", table)
 
-    def parts(self, structure: Structure, s: Scores, y: Sequence[IntArray]) -> Scores:
-        costs: Scores = _capability(structure, "label_costs", "Hamming")(s, y, self.weights)
-        return costs
+    def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
+        shapes, name = _label_shapes(structure, s)
+        if self.weights is not None:
+            if hasattr(structure, "label_shapes"):  # there may be labels that no listed output has
+                shapes = np.maximum(shapes, [[0, len(self.weights)]])
+            _check_table(self.weights, shapes[:, 1], name)
+        parts = part_scores(structure, s, [self._of_mask(mask) for mask in _true_labels(y, shapes)], "Hamming")
+        if s.nodes.ndim == 1 and not any(np.asarray(true).dtype == np.bool_ for true in y):
+            structure.score_of(s, y)  # its error, where good labels do not make an output
+        return parts
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
         true, pred = np.atleast_1d(y_true), np.atleast_1d(y_pred)
+        if true.dtype == np.bool_:
+            mask = _checked_mask(true, (len(pred), true.shape[-1]), "y_true")
+            return float(self._of_mask(mask)[np.arange(len(pred)), pred].sum())
         if true.shape != pred.shape:
             raise ValueError(f"y_true has shape {list(true.shape)} and y_pred {list(pred.shape)}; they must be equal.")
         return float(np.sum(true != pred) if self.weights is None else self.weights[true, pred].sum())
+
+    def _of_mask(self, mask: BoolArray) -> FloatArray:
+        """float64[p, L]: min {weights[j', j] : mask[v, j']}."""
+        if self.weights is None:
+            return np.asarray(~mask, dtype=np.float64)
+        costs: FloatArray = self.weights[mask.argmax(axis=1)]  # of the first true label; most nodes have no other
+        for v in np.flatnonzero(mask.sum(axis=1) > 1):
+            costs[v] = self.weights[mask[v]].min(axis=0)
+        return costs
 
 
 @dataclass(frozen=True, eq=False)
 class IoU:
     """l(y, y') = 1 - |box_y & box_y'| / |box_y | box_y'|.
 
-    boxes  None when an output is a box (top, left, bottom, right) itself, as for BoxSearch(truth=y); else a list of
+    boxes  None when an output is a box (top, left, bottom, right) itself, as for BoxSearch; else a list of
            float64[m_i, 4], one box per candidate. Both ends are inclusive
+
+    With boxes, there may be a mask of the candidates that count as true in the place of y, bool[m_i]: l is the least of
+    their costs.
     """
 
     boxes: Sequence[FloatArray] | None = None
@@ -84,20 +128,15 @@ class IoU:
                 )
         object.__setattr__(self, "boxes", tuple(checked))
 
-    def parts(self, structure: Structure, s: Scores, y: Sequence[IntArray]) -> Scores:
-        costs: Scores
+    def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
         if self.boxes is None:
-            costs = _capability(structure, "box_costs", "IoU()")(s, y)
-            return costs
-        output_costs = _capability(structure, "output_costs", "IoU")
+            return part_scores(structure, s, y, "IoU()")
         if not len(self.boxes) == len(s) == len(y):
             raise ValueError(
                 f"IoU has the boxes of {len(self.boxes)} examples and got {len(s)} scores and {len(y)} outputs. "
                 "Take the parts of all examples first, then Scores.select a sub-batch."
             )
-        listed = enumerate(zip(self.boxes, y, strict=True))
-        costs = output_costs(s, [1.0 - iou(b[_index(true, b, i)], b) for i, (b, true) in listed])
-        return costs
+        return part_scores(structure, s, [self._costs(true, i) for i, true in enumerate(y)], "IoU")
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
         if self.boxes is None:
@@ -105,8 +144,65 @@ class IoU:
         if example is None and len(self.boxes) != 1:
             raise ValueError(f"IoU has the boxes of {len(self.boxes)} examples; say which: cost(y, y', example=i).")
         i = range(len(self.boxes))[example or 0]
+        return float(self._costs(y_true, i)[_index(y_pred, self.boxes[i], i)])
+
+    def _costs(self, true: Any, i: int) -> FloatArray:
+        """float64[m_i]: the cost of every candidate of example i; true is an index, or a mask of candidates."""
+        assert self.boxes is not None
         boxes = self.boxes[i]
-        return float(1.0 - iou(boxes[_index(y_true, boxes, i)], boxes[_index(y_pred, boxes, i)]))
+        if np.asarray(true).dtype != np.bool_:
+            return np.asarray(1.0 - iou(boxes[_index(true, boxes, i)], boxes))
+        mask = _checked_mask(np.asarray(true), (1, len(boxes)), f"y[{i}]")[0]
+        return np.asarray(1.0 - iou(boxes[mask][:, None], boxes).max(axis=0))
+
+
+def _label_shapes(structure: Structure, s: Scores) -> tuple[IntArray, str]:
+    """int64[n, 2]: nodes and labels of every example, and what to call the labels; by the layout of the scores."""
+    sizes = np.diff(s.offsets)
+    if hasattr(structure, "label_shapes"):
+        return structure.label_shapes(s), "labels"
+    if s.nodes.ndim == 2:
+        return np.stack([sizes, np.full_like(sizes, s.nodes.shape[1])], axis=1), "labels"
+    if s.shapes is not None:
+        return s.shapes, "columns"
+    return np.stack([np.ones_like(sizes), sizes], axis=1), "candidates"
+
+
+def _check_table(weights: FloatArray, labels: IntArray, name: str) -> None:
+    """Whether every example has as many labels as the table has weights."""
+    odd = np.flatnonzero(labels != len(weights))
+    if len(odd):
+        i, count = int(odd[0]), int(labels[odd[0]])
+        raise ValueError(
+            f"The cost table has shape {list(weights.shape)}; {count} labels need {[count, count]}."
+            if name == "labels"
+            else f"Example {i} has {count} {name}; a {list(weights.shape)} cost table needs {len(weights)}."
+        )
+
+
+def _true_labels(y: Sequence[Any], shapes: IntArray) -> list[BoolArray]:
+    """List of bool[p_i, L_i]: the labels that count as true, from outputs int[p_i] or masks; shapes: (p_i, L_i)."""
+    given = [np.atleast_1d(np.asarray(true)) for true in sequence_of(y, "y")]
+    if len(given) != len(shapes):
+        raise ValueError(f"y has {len(given)} entries for {len(shapes)} examples; give one output per example.")
+    sizes = shapes.tolist()
+    known = [np.zeros(p, dtype=np.int64) if y.dtype == np.bool_ else y for y, (p, _) in zip(given, sizes, strict=True)]
+    labels = split_flat(flat_labels(known, shapes[:, 0], shapes[:, 1], "y"), offsets_of(shapes[:, 0]))
+    return [
+        _checked_mask(true, (p, L), f"y[{i}]") if true.dtype == np.bool_ else np.arange(L) == labels[i][:, None]
+        for i, (true, (p, L)) in enumerate(zip(given, sizes, strict=True))
+    ]
+
+
+def _checked_mask(mask: BoolArray, shape: tuple[int, int], name: str) -> BoolArray:
+    """bool[p, L], at least one label of every node; bool[L] stands for one node."""
+    table = mask[None] if mask.ndim == 1 and shape[0] == 1 else mask
+    if table.shape != shape:
+        raise ValueError(f"{name} is a mask of shape {list(mask.shape)}; it must be {list(shape)}, nodes by labels.")
+    empty = np.flatnonzero(~table.any(axis=1))
+    if len(empty):
+        raise ValueError(f"{name} allows no label of node {empty[0]}; a mask must allow one or more of every node.")
+    return table
 
 
 def _one_box(y: Any, name: str) -> IntArray:
@@ -125,13 +221,3 @@ def _index(y: Any, boxes: FloatArray, example: int) -> int:
     if len(index) != 1 or index.dtype.kind not in "iu" or not 0 <= index[0] < len(boxes):
         raise ValueError(f"Example {example} got the output {y!r}; it must be one index from 0 to {len(boxes) - 1}.")
     return int(index[0])
-
-
-def _capability(structure: Structure, method: str, cost: str) -> Any:
-    found = getattr(structure, method, None)
-    if found is None:
-        raise TypeError(
-            f"{cost} needs {type(structure).__name__}.{method}, which it does not have. "
-            "Add the method, or use a cost that is a sum over the parts of this structure."
-        )
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ class Scores:
     shapes        int64[n, 2] when the node parts of example i form a matrix of this shape (nodes are [N]), else None
     whole         float64[n]: the score of one more part per example, which belongs to the output as a whole; the
                   structure says how much of it an output uses. None is zero
+    reference     int64[n, 4]: the box that `whole` refers to; None where outputs are no boxes
+
+    The constructor checks its arrays. Results of the library are made by `Scores.unchecked`, which does not.
     """
 
     nodes: FloatArray
@@ -32,6 +35,7 @@ class Scores:
     edge_offsets: IntArray | None = None
     shapes: IntArray | None = None
     whole: FloatArray | None = None
+    reference: IntArray | None = None
 
     def __post_init__(self) -> None:
         _check_array("nodes", self.nodes, np.float64, (1, 2))
@@ -47,6 +51,13 @@ class Scores:
             _check_array("whole", self.whole, np.float64, (1,))
             if len(self.whole) != len(self):
                 raise ValueError(f"Scores.whole has {len(self.whole)} entries for {len(self)} examples.")
+        if self.reference is not None:
+            _check_array("reference", self.reference, np.int64, (2,))
+            if self.reference.shape != (len(self), 4):
+                raise ValueError(
+                    f"Scores.reference has shape {list(self.reference.shape)}; {len(self)} examples need "
+                    f"{[len(self), 4]}, a box (top, left, bottom, right) each."
+                )
 
     def _check_edges(self) -> None:
         if self.edges is None:
@@ -65,6 +76,29 @@ class Scores:
                 raise ValueError(
                     f"edge_offsets has {len(self.edge_offsets)} entries; it needs {len(self.offsets)}, as offsets."
                 )
+
+    @classmethod
+    def unchecked(
+        cls,
+        nodes: FloatArray,
+        offsets: IntArray,
+        edges: FloatArray | None = None,
+        edge_offsets: IntArray | None = None,
+        shapes: IntArray | None = None,
+        whole: FloatArray | None = None,
+        reference: IntArray | None = None,
+    ) -> Scores:
+        """The same object without a look at its arrays: for code that made them itself, in the layout above."""
+        made = object.__new__(cls)
+        keep = object.__setattr__
+        keep(made, "nodes", nodes)
+        keep(made, "offsets", offsets)
+        keep(made, "edges", edges)
+        keep(made, "edge_offsets", edge_offsets)
+        keep(made, "shapes", shapes)
+        keep(made, "whole", whole)
+        keep(made, "reference", reference)
+        return made
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -102,33 +136,56 @@ class Scores:
 
     def __add__(self, other: Scores) -> Scores:
         check_same_layout(self, other)
-        edge_offsets = self.edge_offsets if self.edge_offsets is not None else other.edge_offsets
-        shapes = self.shapes if self.shapes is not None else other.shapes
-        edges, whole = _sum(self.edges, other.edges), _sum(self.whole, other.whole)
-        return Scores(self.nodes + other.nodes, self.offsets, edges, edge_offsets, shapes, whole)
+        return Scores.unchecked(
+            self.nodes + other.nodes,
+            self.offsets,
+            _sum(self.edges, other.edges),
+            _either(self.edge_offsets, other.edge_offsets),
+            _either(self.shapes, other.shapes),
+            _sum(self.whole, other.whole),
+            _either(self.reference, other.reference),
+        )
 
     def __sub__(self, other: Scores) -> Scores:
-        return self + other * -1.0
+        check_same_layout(self, other)
+        return Scores.unchecked(
+            self.nodes - other.nodes,
+            self.offsets,
+            _difference(self.edges, other.edges),
+            _either(self.edge_offsets, other.edge_offsets),
+            _either(self.shapes, other.shapes),
+            _difference(self.whole, other.whole),
+            _either(self.reference, other.reference),
+        )
 
     def __mul__(self, factor: float) -> Scores:
-        edges = None if self.edges is None else self.edges * factor
-        whole = None if self.whole is None else self.whole * factor
-        return Scores(self.nodes * factor, self.offsets, edges, self.edge_offsets, self.shapes, whole)
+        factor = float(factor)
+        return Scores.unchecked(
+            self.nodes * factor,
+            self.offsets,
+            None if self.edges is None else self.edges * factor,
+            self.edge_offsets,
+            self.shapes,
+            None if self.whole is None else self.whole * factor,
+            self.reference,
+        )
 
     __rmul__ = __mul__
 
     def select(self, examples: Any) -> Scores:
-        """The sub-batch of the given examples: an index array, a mask or a slice."""
+        """The sub-batch of the given examples: an index array, a mask or a slice. That of one example is a view."""
         chosen = np.arange(len(self))[examples]
         if chosen.ndim != 1:
             raise ValueError(f"select got {examples!r}; it needs a list of example indices. Try [{examples!r}].")
-        rows, offsets = ragged_rows(self.offsets, chosen)
-        shapes = None if self.shapes is None else self.shapes[chosen]
-        whole = None if self.whole is None else self.whole[chosen]
-        if self.edges is None or self.edge_offsets is None:
-            return Scores(self.nodes[rows], offsets, self.edges, None, shapes, whole)
-        edge_rows, edge_offsets = ragged_rows(self.edge_offsets, chosen)
-        return Scores(self.nodes[rows], offsets, self.edges[edge_rows], edge_offsets, shapes, whole)
+        rows, offsets = _rows_of(self.offsets, chosen)
+        edges, edge_offsets = self.edges, None
+        if self.edges is not None and self.edge_offsets is not None:
+            edge_rows, edge_offsets = _rows_of(self.edge_offsets, chosen)
+            edges = self.edges[edge_rows]
+        shapes, whole, reference = (
+            None if rest is None else rest[chosen] for rest in (self.shapes, self.whole, self.reference)
+        )
+        return Scores.unchecked(self.nodes[rows], offsets, edges, edge_offsets, shapes, whole, reference)
 
 
 def concatenate(batches: Sequence[Scores]) -> Scores:
@@ -138,15 +195,14 @@ def concatenate(batches: Sequence[Scores]) -> Scores:
         return first
     nodes = np.concatenate([b.nodes for b in batches])
     offsets = offsets_of(np.concatenate([np.diff(b.offsets) for b in batches]))
-    shapes = None if first.shapes is None else np.concatenate([b.shapes for b in batches if b.shapes is not None])
-    whole = None if first.whole is None else np.concatenate([b.whole for b in batches if b.whole is not None])
-    if first.edges is None or first.edge_offsets is None:
+    shapes, whole, reference = (_joined(batches, name) for name in ("shapes", "whole", "reference"))
+    counts = _joined(batches, "edge_offsets", np.diff)
+    if counts is None:
         if first.edges is not None and not all(_equal(first.edges, b.edges) for b in batches):
             raise ValueError("Batches with different shared edges cannot be joined; give every example its own edges.")
-        return Scores(nodes, offsets, first.edges, None, shapes, whole)
-    edges = np.concatenate([b.edges for b in batches if b.edges is not None])
-    counts = [np.diff(b.edge_offsets) for b in batches if b.edge_offsets is not None]
-    return Scores(nodes, offsets, edges, offsets_of(np.concatenate(counts)), shapes, whole)
+        return Scores.unchecked(nodes, offsets, first.edges, None, shapes, whole, reference)
+    edges = _joined(batches, "edges")
+    return Scores.unchecked(nodes, offsets, edges, offsets_of(counts), shapes, whole, reference)
 
 
 def offsets_of(counts: Any) -> IntArray:
@@ -168,6 +224,14 @@ def ragged_rows(offsets: IntArray, examples: IntArray) -> tuple[IntArray, IntArr
     return np.arange(chosen[-1]) + np.repeat(offsets[:-1][examples] - chosen[:-1], counts), chosen
 
 
+def _rows_of(offsets: IntArray, examples: IntArray) -> tuple[Any, IntArray]:
+    """`ragged_rows`, as a slice where there is one example: a stochastic step needs no copy."""
+    if len(examples) != 1:
+        return ragged_rows(offsets, examples)
+    first, last = offsets[examples[0] : examples[0] + 2].tolist()
+    return slice(first, last), np.array([0, last - first], dtype=np.int64)
+
+
 def segment_sums(values: FloatArray, offsets: IntArray) -> FloatArray:
     """float64[n]: sum of each segment of values float64[N]; an empty segment gives 0."""
     sums = np.zeros(len(offsets) - 1)
@@ -182,6 +246,26 @@ def _sum(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     if a is None or b is None:
         return a if b is None else b
     return np.asarray(a + b, dtype=np.float64)
+
+
+def _difference(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    """a - b, where None is zero."""
+    return a if b is None else _sum(a, -b)
+
+
+def _either(a: IntArray | None, b: IntArray | None) -> IntArray | None:
+    return b if a is None else a
+
+
+def _joined(batches: Sequence[Scores], name: str, of: Callable[[Any], Any] = np.asarray) -> Any:
+    """of(array) of every batch in one array; None where no batch has one."""
+    parts = [getattr(b, name) for b in batches]
+    if all(part is None for part in parts):
+        return None
+    if any(part is None for part in parts):
+        i = next(i for i, part in enumerate(parts) if part is None)
+        raise ValueError(f"Batch {i} has no {name} and others do; batches that are joined must be of the same kind.")
+    return np.concatenate([of(part) for part in parts])
 
 
 def _equal(a: FloatArray | None, b: FloatArray | None) -> bool:
@@ -205,17 +289,28 @@ def _check_offsets(name: str, offsets: Any, end: int) -> None:
 
 def check_same_layout(a: Scores, b: Scores) -> None:
     """Raises where a and b are not parts of the same examples."""
-    if a.nodes.shape != b.nodes.shape or not np.array_equal(a.offsets, b.offsets):
+    if a.nodes.shape != b.nodes.shape or not _same(a.offsets, b.offsets):
         raise ValueError(
             f"Scores of {len(a)} examples, nodes {list(a.nodes.shape)}, and of {len(b)} examples, nodes "
             f"{list(b.nodes.shape)}, differ in layout. Both must come from the same structure and examples."
         )
-    if a.shapes is not None and b.shapes is not None and not np.array_equal(a.shapes, b.shapes):
+    if a.shapes is not None and b.shapes is not None and not _same(a.shapes, b.shapes):
         raise ValueError("Scores whose examples have different matrix shapes differ in layout.")
+    if a.reference is not None and b.reference is not None and not _same(a.reference, b.reference):
+        raise ValueError(
+            "Scores whose `whole` refers to different boxes differ in layout; take one reference for both."
+        )
     if a.edges is None or b.edges is None:
         return
+    fits = a.edges.shape[-2:] == b.edges.shape[-2:]
+    if fits and (a.edge_offsets is b.edge_offsets):  # also when both are shared
+        return
     shared = chain_edge_offsets(a.offsets)
-    mine = shared if a.edge_offsets is None else a.edge_offsets
-    yours = shared if b.edge_offsets is None else b.edge_offsets
-    if a.edges.shape[-2:] != b.edges.shape[-2:] or not np.array_equal(mine, yours):
+    if not fits or not np.array_equal(
+        shared if a.edge_offsets is None else a.edge_offsets, shared if b.edge_offsets is None else b.edge_offsets
+    ):
         raise ValueError(f"Edges {list(a.edges.shape)} and {list(b.edges.shape)} differ in layout.")
+
+
+def _same(a: IntArray, b: IntArray) -> bool:
+    return a is b or np.array_equal(a, b)

@@ -34,8 +34,12 @@ class Smoothed:
 
     value      float64[n] = f_mu(s_i)
     marginals  Scores: the gradient, in the layout of s
-    max_value  float64[n] = max_y score_i(y), or None where the oracle does not give it
-    exact      bool[n]: whether value and marginals are those of f_mu itself (a top-K strategy may miss some outputs)
+    max_value  float64[n]: an upper bound of max_y score_i(y), equal to it where the oracle finished; None where the
+               oracle does not give it
+    exact      bool[n]: whether value and marginals are those of f_mu itself (a top-K strategy may miss some outputs,
+               and so may a search that ran out of its budget)
+    upper      float64[n]: an upper bound of f_mu(s_i), equal to value where that is exact; None where it is everywhere,
+               or where no bound is known
     """
 
     value: FloatArray
@@ -62,7 +66,10 @@ class Hard:
     def __call__(self, structure: Structure, s: Scores, mu: float = 0.0) -> Smoothed:
         _require(structure, "max", "Hard()", "Implement it.")
         best = structure.max(s)
-        return Smoothed(best.value, indicator(structure, s, best.outputs), best.value, np.ones(len(s), dtype=np.bool_))
+        marginals = indicator(structure, s, best.outputs)
+        if best.upper is None:
+            return Smoothed(best.value, marginals, best.value, np.ones(len(s), dtype=np.bool_))
+        return Smoothed(best.value, marginals, best.upper, best.upper <= best.value, best.upper)
 
     def bound(self, log_n_outputs: float) -> float:
         return 0.0
@@ -105,10 +112,11 @@ class L2:
         most = self.cap if self.k is None else self.k
         chunks = list(_chunks(s, most + 1))
         if len(chunks) == 1:
-            result = _top_k_strategy(structure, s, mu, most)
+            result, cut = _top_k_strategy(structure, s, mu, most)
         else:
-            result = _join([_top_k_strategy(structure.select(c), s.select(c), mu, most) for c in chunks])
-        self.warn_if_capped(result.exact, mu)
+            parts = [_top_k_strategy(structure.select(c), s.select(c), mu, most) for c in chunks]
+            result, cut = _join([part for part, _ in parts]), np.concatenate([cut for _, cut in parts])
+        self.warn_if_capped(result.exact | cut, mu)  # a search that was cut short speaks for itself
         return result
 
     def bound(self, log_n_outputs: float) -> float:
@@ -136,21 +144,52 @@ def project_simplex(z: Any) -> FloatArray:
     return projection
 
 
-def _top_k_strategy(structure: Structure, s: Scores, mu: float, k: int) -> Smoothed:
-    """The paper's top-K oracle, with the value that belongs to its gradient; output k + 1 tells whether it is exact."""
+def _top_k_strategy(structure: Structure, s: Scores, mu: float, k: int) -> tuple[Smoothed, BoolArray]:
+    """The paper's top-K oracle, with the value that belongs to its gradient; output k + 1 tells whether it is exact.
+
+    Also bool[n]: whether a search for outputs was cut short.
+    """
     pulled = _pull(structure, s, mu, k + 1)
+    missed = np.full(len(s), -np.inf) if pulled.upper is None else pulled.upper
+    cut = missed > -np.inf
     counts = np.array([len(z) for z in pulled.values], dtype=np.int64)
-    value, exact = np.empty(len(s)), np.empty(len(s), dtype=np.bool_)
+    value, upper, exact = np.empty(len(s)), np.empty(len(s)), np.empty(len(s), dtype=np.bool_)
     outputs: list[Any] = [None] * len(s)
     weights: list[Any] = [None] * len(s)
     for rows in _similar(counts):
         z = pad_topk(np.concatenate([pulled.values[i] for i in rows]), counts[rows], int(counts[rows].max()))
-        exact[rows] = (counts[rows] <= k) | _settled(z, mu)
         u, value[rows] = _project_sorted(z[:, :k], mu)
+        rest = np.where(cut[rows], missed[rows], z[:, -1] if z.shape[1] > k else -np.inf)
+        upper[rows], settled = l2_upper(z[:, :k], rest, value[rows], mu)
+        exact[rows] = np.where(cut[rows], settled, (counts[rows] <= k) | _settled(z, mu))
         for i, weight, support in zip(rows.tolist(), u, np.count_nonzero(u, axis=1).tolist(), strict=True):
             outputs[i], weights[i] = pulled.outputs[i][:support], weight[:support]
     top = np.array([z[0] for z in pulled.values], dtype=np.float64)
-    return Smoothed(value, structure.mixture(s, outputs, weights), top, exact)
+    bound = None if exact.all() else np.where(exact, value, upper)
+    return Smoothed(value, structure.mixture(s, outputs, weights), np.maximum(top, missed), exact, bound), cut
+
+
+def l2_upper(z: FloatArray, rest: FloatArray, value: FloatArray, mu: float) -> tuple[FloatArray, BoolArray]:
+    """Upper bounds of f_mu = max_u sum_y u_y score(y) - mu/2 (||u||^2 - 1) from some outputs, bool: whether it is f_mu.
+
+    z      float64[n, K]: scores of K outputs, -inf where there are fewer
+    rest   float64[n]: no other output scores more than t = rest; -inf when there is none
+    value  float64[n]: f_mu over the K outputs alone
+
+    Let r = 1 - sum_j u_j be the weight of all other outputs. They add at most r t to the score, and their squares only
+    take away, so
+
+        f_mu <= max { sum_j u_j z_j + r t - mu/2 (sum_j u_j^2 - 1) : u, r >= 0, sum_j u_j + r = 1 }.
+
+    Without r >= 0 the maximum is at u_j = d_j / mu, d_j = (z_j - t)_+, where it is t + mu/2 + sum_j d_j^2 / (2 mu). If
+    sum_j d_j <= mu, then r >= 0 there and this is the bound. Else r = 0 at the maximum, by concavity: the bound is
+    `value`, which f_mu is never below, so that it is f_mu.
+    """
+    t = np.where(np.isneginf(rest), z[:, 0], rest)  # any number will do where there is no rest
+    d = np.maximum(z - t[:, None], 0.0)
+    settled: BoolArray = np.isneginf(rest) | (np.cumsum(d, axis=1)[:, -1] >= mu)
+    bound = np.maximum(t + 0.5 * mu + np.cumsum(d * d, axis=1)[:, -1] / (2.0 * mu), value)
+    return np.where(settled, value, bound), settled
 
 
 def _project_sorted(z: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
@@ -180,14 +219,16 @@ def _pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
         return structure.topk_until(s, limit, mu)
     values: list[Any] = [None] * len(s)
     outputs: list[Any] = [None] * len(s)
+    upper = np.full(len(s), -np.inf)
     open_, k = np.arange(len(s)), min(_FIRST_PULL, limit)
     while True:
         top = structure.select(open_).topk(s.select(open_), k) if len(open_) < len(s) else structure.topk(s, k)
         for i, value, output in zip(open_.tolist(), top.value, top.outputs, strict=True):
             values[i], outputs[i] = value[: len(output)], output
+        upper[open_] = -np.inf if top.upper is None else top.upper
         open_ = open_[~_settled(top.value, mu)]
         if not len(open_) or k == limit:
-            return Pulled(values, outputs)
+            return Pulled(values, outputs, upper)
         k = min(2 * k, limit)
 
 
@@ -210,7 +251,12 @@ def _join(parts: list[Smoothed]) -> Smoothed:
         concatenate([p.marginals for p in parts]),
         np.concatenate([p.max_value for p in parts if p.max_value is not None]),
         np.concatenate([p.exact for p in parts]),
+        None if all(p.upper is None for p in parts) else np.concatenate([_upper(p) for p in parts]),
     )
+
+
+def _upper(part: Smoothed) -> FloatArray:
+    return part.value if part.upper is None else part.upper
 
 
 def _require(structure: Structure, oracle: str, smoothing: str, instead: str) -> None:

@@ -57,5 +57,10 @@ def test_bad_values_name_the_example(values: object, message: str) -> None:
 
 def test_costs_need_one_value_per_candidate() -> None:
     s = Candidates().scores([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="give one per candidate"):
-        Candidates().output_costs(s, [[1.0, 2.0, 3.0]])
+    with pytest.raises(
+        ValueError, match=r"costs\[0\] has 3 entries for the 2 candidates of example 0; give one for each"
+    ):
+        Candidates().parts_of_cost(s, [[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="costs has 2 entries for 1 examples"):
+        Candidates().parts_of_cost(s, [[1.0, 2.0]] * 2)
+    assert Candidates().parts_of_cost(s, [[[1.0, 2.0]]]).unary(0).tolist() == [1.0, 2.0]

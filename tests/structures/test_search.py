@@ -164,6 +164,8 @@ def test_a_search_that_is_cut_short_says_so() -> None:
     with pytest.warns(RuntimeWarning, match=r"BranchAndBound used up node_budget=4 on 1 of 2 examples"):
         best = short.max(s)
     assert best.value.tolist() == [cut.values[0], 1.0]
+    assert best.upper is not None
+    assert best.upper.tolist() == [cut.bound, 1.0]
     with pytest.raises(cs.Intractable, match="Raise node_budget"):
         BranchAndBound(BoxProblem, node_budget=4, on_budget="raise").topk(s, 3)
 
@@ -176,6 +178,12 @@ def test_outputs_found_within_the_budget_are_the_best() -> None:
     assert 1 <= len(cut.values) < 40
     np.testing.assert_array_equal(cut.outputs, full.outputs[: len(cut.values)])
     assert full.values[len(cut.values)] <= cut.bound <= cut.values[-1]
+    short = BranchAndBound(BoxProblem, node_budget=full.expanded // 2)
+    with pytest.warns(RuntimeWarning, match="used up node_budget"):
+        top, best = short.topk(s, 40), short.max(s)
+    assert top.upper is not None
+    assert top.upper.tolist() == [cut.bound]
+    assert best.upper is None  # the first one was found in time
 
 
 class _Broken(Permutations):

@@ -39,7 +39,7 @@ class LinearChainModel(TokenModel):
         _, transitions, start, stop = self.unpack(w)
         nodes[offsets[:-1]] += start
         nodes[offsets[1:] - 1] += stop
-        return Scores(nodes, offsets, transitions.copy())
+        return Scores.unchecked(nodes, offsets, transitions.copy())
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         gradient, offsets = self._unary_adjoint(marginals, examples)
@@ -98,10 +98,13 @@ class LinearPartsModel:
         flat = nodes @ w
         unary = flat if self.n_labels is None else flat.reshape(-1, self.n_labels)
         if self._edges is None or self._edge_offsets is None or self.n_labels is None:
-            shapes = self._shapes if self._shapes is None or examples is None else self._shapes[examples]
-            return Scores(unary, offsets, shapes=shapes)
+            shapes = self._shapes
+            if shapes is not None and examples is not None:
+                shapes = shapes[chosen_examples(examples, self.n_examples)]
+            return Scores.unchecked(unary, offsets, shapes=shapes)
         edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
-        return Scores(unary, offsets, (edges @ w).reshape(-1, self.n_labels, self.n_labels), edge_offsets)
+        pairs = (edges @ w).reshape(-1, self.n_labels, self.n_labels)
+        return Scores.unchecked(unary, offsets, pairs, edge_offsets)
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         nodes, offsets = _pick_blocks(self._nodes, self._offsets, self.n_labels or 1, examples)

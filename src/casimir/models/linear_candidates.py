@@ -90,7 +90,7 @@ class LinearCandidateModel:
         for first in range(0, len(features), _BLOCK):
             block = features[first : first + _BLOCK]
             np.dot(block.astype(np.float64, copy=False), w, out=scores[first : first + len(block)])
-        return Scores(scores, offsets)
+        return Scores.unchecked(scores, offsets)
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         features, offsets = self._pick(examples)

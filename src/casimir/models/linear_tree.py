@@ -34,7 +34,7 @@ class LinearTreeModel(TokenModel):
         nodes, offsets = self._unary(w, examples)
         shared = self.unpack(w)[1]
         edges = np.ascontiguousarray(np.broadcast_to(shared, (len(nodes), *shared.shape)))
-        return Scores(nodes, offsets, edges, offsets)
+        return Scores.unchecked(nodes, offsets, edges, offsets)
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         gradient, _ = self._unary_adjoint(marginals, examples)

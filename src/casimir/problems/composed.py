@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +39,7 @@ class ComposedProblem:
         self.active = int(np.count_nonzero(self.scales))
         layout = scores_in_batches(model, np.zeros(model.n_params))
         self.fixed = fixed_scores(structure, layout, cost, y, offset)
-        self.layout = layout if self.fixed is None else layout + self.fixed
-        self.true_parts = indicator(structure, self.layout, y)
+        self.true_parts = indicator(structure, layout if self.fixed is None else layout + self.fixed, y)
         self._flat = FlatLayout.of(self.true_parts)
         self._last: tuple[int, Linearization] | None = None
 
@@ -176,4 +174,6 @@ def _times(parts: Scores, scales: FloatArray) -> Scores:
         edges = edges * np.repeat(scales, np.diff(parts.edge_offsets))[:, None, None]
     nodes = parts.nodes * of_nodes.reshape(-1, *[1] * (parts.nodes.ndim - 1))
     whole = None if parts.whole is None else parts.whole * scales
-    return replace(parts, nodes=nodes, edges=edges, whole=whole)
+    return Scores.unchecked(
+        nodes, parts.offsets, edges, parts.edge_offsets, parts.shapes, whole, parts.reference
+    )

@@ -117,12 +117,13 @@ class ComposedDualBlocks:
         """The number of the output that the max oracle answers for example i."""
         problem, block = self._problem, self._blocks[i]
         structure = problem.structure.select([i])
-        best = structure.max(problem.augmented(w, [i])).outputs[0]
+        scores = problem.augmented(w, [i])
+        best = structure.max(scores).outputs[0]
         known = block.find(best)
         if known is not None:
             return known
         truth = problem.true_parts.select([i])
-        parts = structure.mixture(problem.layout.select([i]), [best[None]], [np.ones(1)])
+        parts = structure.mixture(scores, [best[None]], [np.ones(1)])
         cost = float(problem.cost_above_truth(parts, [i])[0])
         return block.remember(best, cost, linearize(problem.model, w, [i]).adjoint(parts - truth))
 

@@ -48,11 +48,12 @@ class FlatLayout:
         """The Scores, of one example, that `flatten` was given; `example` is any Scores of the same example."""
         nodes = example.nodes.size
         edges = 0 if self.like.edges is None else flat.size - nodes - (self.like.whole is not None)
-        return Scores(
+        return Scores.unchecked(
             flat[:nodes].reshape(example.nodes.shape),
             example.offsets,
             None if self.like.edges is None else flat[nodes : nodes + edges].reshape(-1, *self.like.edges.shape[1:]),
             None if self.like.edges is None else example.edge_offsets,
             example.shapes,
             None if self.like.whole is None else flat[-1:],
+            example.reference,
         )

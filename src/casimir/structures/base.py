@@ -10,16 +10,23 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from casimir._validate import all_finite, flat_labels
+from casimir._validate import all_finite, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Best:
-    """value float64[n] = max_y score_i(y); outputs: list of int64[p_i], the first maximiser in lexicographic order."""
+    """max_y score_i(y) and where it is.
+
+    value    float64[n]: the score of the output found
+    outputs  list of int64[p_i], the first maximiser in lexicographic order
+    upper    float64[n]: value <= max_y score_i(y) <= upper, equal to value where the search was finished; None where
+             value is the maximum of every example
+    """
 
     value: FloatArray
     outputs: list[IntArray]
+    upper: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,10 +35,13 @@ class TopK:
 
     value    float64[n, k], -inf where an example has fewer than k outputs
     outputs  list of int64[k_i, p_i]
+    upper    float64[n]: where a search was cut short, so that the list may lack outputs, all that are not on it score
+             at most this; -inf where it was not. None where no search was
     """
 
     value: FloatArray
     outputs: list[IntArray]
+    upper: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,10 +50,12 @@ class Pulled:
 
     values   list of float64[k_i], sorted
     outputs  list of int64[k_i, p_i]
+    upper    as for TopK
     """
 
     values: list[FloatArray]
     outputs: list[IntArray]
+    upper: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,9 +73,11 @@ class Structure(Protocol):
 
     log_n_outputs(s)           float64[n]: log |Y_i|
     topk_until(s, k, mu)       Pulled: at most k outputs, fewer once proj_simplex(z / mu) gives all others weight 0
-    label_costs(s, y, table)   Scores: sum_v table[y_v, y'_v] as part scores; table None counts wrong labels
-    output_costs(s, values)    Scores: one given cost per output, as part scores; values: list of float64[|Y_i|]
-    box_costs(s, y)            Scores: 1 - IoU(y, y') of outputs that are boxes, as part scores
+    parts_of_cost(s, costs)    Scores: the numbers that describe a cost, as part scores. One entry per example: where
+                               nodes are labelled float64[p_i, L_i], the cost of node v having label j; where outputs
+                               are listed float64[K_i], the cost of each; where they are boxes int[4], the box b of the
+                               cost 1 - IoU(b, y)
+    label_shapes(s)            int64[n, 2]: (p_i, L_i), where the layout of the scores does not show it
     """
 
     def max(self, s: Scores) -> Best:
@@ -132,13 +146,18 @@ def split_outputs(labels: IntArray, counts: IntArray, lengths: IntArray) -> list
     return [labels[end - k * p : end].reshape(k, p) for k, p, end in shapes]
 
 
-def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
-    """Oracles read only finite scores with the right number of labels, also when a model made them."""
+def check_layout(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
+    """What is given must be Scores with the right number of labels."""
     if not isinstance(s, Scores):
         raise TypeError(f"{name} got a {type(s).__name__}; it reads Scores. Make them with {name}.scores(...).")
     if s.nodes.shape[1:] != node_shape:
         needed = "[" + ", ".join(["N", *map(str, node_shape)]) + "]"
         raise ValueError(f"{name} got scores with nodes {list(s.nodes.shape)}; it reads {needed}.")
+
+
+def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
+    """Oracles read only finite scores with the right number of labels, also when a model made them."""
+    check_layout(s, node_shape, name)
     if not all_finite(s.nodes) or (s.edges is not None and not all_finite(s.edges)):
         raise ValueError(f"{name} got scores that are NaN or infinite; they must be finite. Check weights and costs.")
 
@@ -154,13 +173,21 @@ def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[Floa
             )
 
 
-def node_label_costs(s: Scores, y: Any, table: FloatArray | None) -> Scores:
-    """`label_costs` of any structure whose nodes are [N, L]: nodes[v, j] = table[y_v, j]."""
-    n_labels = s.nodes.shape[1]
-    if table is None:
-        table = 1.0 - np.eye(n_labels)
-    if table.shape != (n_labels, n_labels):
+def node_costs(s: Scores, costs: Any) -> Scores:
+    """`parts_of_cost` of any structure whose nodes are [N, L]: costs, a list of [p_i, L], on the nodes."""
+    nodes, offsets = ragged_float(costs, "costs", s.nodes.shape[1:])
+    check_rows_of_costs(offsets, s.offsets, "nodes")
+    return Scores.unchecked(nodes, s.offsets)
+
+
+def check_rows_of_costs(offsets: IntArray, needed: IntArray, parts: str) -> None:
+    """Whether costs were given for as many examples, and for as many parts of each, as there are."""
+    if len(offsets) != len(needed):
+        raise ValueError(f"costs has {len(offsets) - 1} entries for {len(needed) - 1} examples; give one per example.")
+    bad = np.flatnonzero(np.diff(offsets) != np.diff(needed))
+    if len(bad):
+        i = int(bad[0])
         raise ValueError(
-            f"The cost table has shape {list(table.shape)}; {n_labels} labels need {[n_labels, n_labels]}."
+            f"costs[{i}] has {np.diff(offsets)[i]} entries for the {np.diff(needed)[i]} {parts} of example {i}; "
+            "give one for each."
         )
-    return Scores(table[flat_labels(y, np.diff(s.offsets), n_labels, "y")], s.offsets)

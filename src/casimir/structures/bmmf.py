@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -143,9 +143,9 @@ class _Search:
 
     def _constrained(self, allowed: BoolArray) -> Scores:
         """The scores with a penalty on every label that is not allowed."""
-        nodes = self._s.nodes.copy()
+        s, nodes = self._s, self._s.nodes.copy()
         nodes.reshape(-1)[: allowed.size][~allowed.reshape(-1)] -= self._penalty
-        return replace(self._s, nodes=nodes)
+        return Scores.unchecked(nodes, s.offsets, s.edges, s.edge_offsets, s.shapes, s.whole, s.reference)
 
     def _decode(self, allowed: BoolArray | None) -> Labels:
         self.decodings += 1

@@ -62,6 +62,7 @@ class BranchAndBound(SearchOracles):
     def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
         if len(outputs) != len(s):
             raise ValueError(f"outputs has {len(outputs)} entries for {len(s)} examples; give one output per example.")
+        _check_finite(s)
         return s.dot(self.mixture(s, [np.asarray(y)[None] for y in outputs], [np.ones(1)] * len(s)))
 
     def select(self, examples: Any) -> BranchAndBound:
@@ -70,13 +71,10 @@ class BranchAndBound(SearchOracles):
         return replace(self, data=[self.data[i] for i in np.arange(len(self.data))[examples]])
 
     def _search(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
+        _check_finite(s)
         return [best_first(problem, k, mu, self.node_budget) for problem in self._problems(s)]
 
     def _problems(self, s: Scores) -> list[Any]:
-        if not isinstance(s, Scores):
-            raise TypeError(f"BranchAndBound got a {type(s).__name__}; it reads Scores.")
-        if not all(all_finite(part) for part in (s.nodes, s.edges, s.whole) if part is not None):
-            raise ValueError("BranchAndBound got scores that are NaN or infinite; they must be finite.")
         one = [s.select([i]) for i in range(len(s))]
         if self.data is None:
             return [self.problem(example) for example in one]
@@ -86,6 +84,13 @@ class BranchAndBound(SearchOracles):
                 "For a sub-batch use BranchAndBound.select(examples)."
             )
         return [self.problem(example, datum) for example, datum in zip(one, self.data, strict=True)]
+
+
+def _check_finite(s: Scores) -> None:
+    if not isinstance(s, Scores):
+        raise TypeError(f"BranchAndBound got a {type(s).__name__}; it reads Scores.")
+    if not all(all_finite(part) for part in (s.nodes, s.edges, s.whole) if part is not None):
+        raise ValueError("BranchAndBound got scores that are NaN or infinite; they must be finite.")
 
 
 def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Scores:
@@ -100,7 +105,7 @@ def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Sco
                     f"parts({np.asarray(y).tolist()}) has shape {list(array.shape)}; the scores of the example are "
                     f"{list(s.unary(0).shape)}."
                 )
-            parts = Scores(np.ascontiguousarray(array).reshape(s.nodes.shape), s.offsets, shapes=s.shapes)
+            parts = Scores.unchecked(np.ascontiguousarray(array).reshape(s.nodes.shape), s.offsets, shapes=s.shapes)
         total = total + parts * float(u)
     return total
 
@@ -108,4 +113,4 @@ def _mix(problem: Any, s: Scores, outputs: IntArray, weights: FloatArray) -> Sco
 def _zeros_like(s: Scores) -> Scores:
     edges = None if s.edges is None else np.zeros_like(s.edges)
     whole = None if s.whole is None else np.zeros_like(s.whole)
-    return Scores(np.zeros_like(s.nodes), s.offsets, edges, s.edge_offsets, s.shapes, whole)
+    return Scores.unchecked(np.zeros_like(s.nodes), s.offsets, edges, s.edge_offsets, s.shapes, whole, s.reference)

@@ -8,9 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from casimir._validate import flat_labels, positive_float, positive_int, ragged_float
+from casimir._validate import flat_labels, positive_float, positive_int, ragged_float, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
-from casimir.structures.base import Best, Expectation, TopK, check_mixture, check_scores, pad_topk, weighted_counts
+from casimir.structures.base import (
+    Best,
+    Expectation,
+    TopK,
+    check_mixture,
+    check_rows_of_costs,
+    check_scores,
+    pad_topk,
+    weighted_counts,
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +28,7 @@ class Candidates:
 
     def scores(self, values: Any) -> Scores:
         """values: list of [m_i], one score per candidate."""
-        return Scores(*ragged_float(values, "values", ()))
+        return Scores.unchecked(*ragged_float(values, "values", ()))
 
     def max(self, s: Scores) -> Best:
         self._check(s)
@@ -45,7 +54,7 @@ class Candidates:
         mu, sizes, top = positive_float(mu, "mu"), np.diff(s.offsets), self._max_value(s)
         p = np.exp((s.nodes - np.repeat(top, sizes)) / mu)
         total = segment_sums(p, s.offsets)
-        return Expectation(top + mu * np.log(total), Scores(p / np.repeat(total, sizes), s.offsets))
+        return Expectation(top + mu * np.log(total), Scores.unchecked(p / np.repeat(total, sizes), s.offsets))
 
     def max_marginals(self, s: Scores) -> list[FloatArray]:
         """List of float64[1, m_i]: the scores themselves."""
@@ -59,37 +68,24 @@ class Candidates:
         example = np.repeat(np.arange(len(s)), counts)
         y = flat_labels([row for o in outputs for row in o], np.ones_like(example), np.diff(s.offsets)[example])
         u = np.concatenate([np.zeros(0), *weights])
-        return Scores(weighted_counts(s.offsets[example] + y, u, s.nodes.shape), s.offsets)
+        return Scores.unchecked(weighted_counts(s.offsets[example] + y, u, s.nodes.shape), s.offsets)
 
     def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
         self._check(s)
-        return s.nodes[self._rows(s, outputs, "outputs")]
+        given, sizes = [np.atleast_1d(np.asarray(y)) for y in outputs], np.diff(s.offsets)
+        rows: IntArray = s.offsets[:-1] + flat_labels(given, np.ones_like(sizes), sizes)
+        return s.nodes[rows]
 
     def log_n_outputs(self, s: Scores) -> FloatArray:
         """float64[n]: log m_i."""
         return np.log(np.diff(s.offsets))
 
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """table[y, j] on candidate j; without a table 1 on every candidate but y."""
-        rows = self._rows(s, y, "y")
-        if table is None:
-            nodes = np.ones(len(s.nodes))
-            nodes[rows] = 0.0
-            return Scores(nodes, s.offsets)
-        odd = np.flatnonzero(np.diff(s.offsets) != len(table))
-        if len(odd):
-            size = np.diff(s.offsets)[odd[0]]
-            raise ValueError(
-                f"Example {odd[0]} has {size} candidates; a {list(table.shape)} cost table needs {len(table)}."
-            )
-        return Scores(table[rows - s.offsets[:-1]].reshape(-1), s.offsets)
-
-    def output_costs(self, s: Scores, values: Any) -> Scores:
-        """values[i][j] on candidate j of example i."""
-        nodes, offsets = ragged_float(values, "values", ())
-        if not np.array_equal(offsets, s.offsets):
-            raise ValueError(f"values lists {len(nodes)} costs for {len(s.nodes)} candidates; give one per candidate.")
-        return Scores(nodes, s.offsets)
+    def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
+        """costs[i][j] on candidate j of example i; costs: list of [m_i], or of [1, m_i], one node with m_i labels."""
+        given = [c[0] if np.ndim(c) == 2 and len(c) == 1 else c for c in sequence_of(costs, "costs")]
+        nodes, offsets = ragged_float(given, "costs", ())
+        check_rows_of_costs(offsets, s.offsets, "candidates")
+        return Scores.unchecked(nodes, s.offsets)
 
     def select(self, examples: Any) -> Candidates:
         return self
@@ -101,9 +97,3 @@ class Candidates:
 
     def _max_value(self, s: Scores) -> FloatArray:
         return np.maximum.reduceat(s.nodes, s.offsets[:-1]) if len(s) else np.zeros(0)
-
-    def _rows(self, s: Scores, outputs: Any, name: str) -> IntArray:
-        """Rows of nodes that one output int64[1] per example uses; a plain index is taken as well."""
-        given = [np.atleast_1d(np.asarray(y)) for y in outputs]
-        sizes = np.diff(s.offsets)
-        return s.offsets[:-1] + flat_labels(given, np.ones_like(sizes), sizes, name)

@@ -18,8 +18,9 @@ from casimir._validate import (
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
 from casimir.structures.base import (
     Expectation,
+    check_layout,
     check_scores,
-    node_label_costs,
+    node_costs,
 )
 from casimir.structures.native import NativeOracles
 from casimir.structures.pairwise import EdgeLists, is_matrix, shared_scores
@@ -43,14 +44,14 @@ class Chain(NativeOracles):
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
         if is_matrix(pairwise):
-            return Scores(nodes, offsets, shared_scores(pairwise, labels))
+            return Scores.unchecked(nodes, offsets, shared_scores(pairwise, labels))
         path = chain_edges(offsets)
-        return Scores(nodes, offsets, path.scores(pairwise, labels), path.offsets)
+        return Scores.unchecked(nodes, offsets, path.scores(pairwise, labels), path.offsets)
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         mu = positive_float(mu, "mu")
         value, nodes, edges = self._call("expect", s, mu)
-        return Expectation(value, Scores(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
+        return Expectation(value, Scores.unchecked(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""
@@ -70,10 +71,10 @@ class Chain(NativeOracles):
         """float64[n]: p_i log L."""
         return np.diff(s.offsets) * math.log(self.n_labels)
 
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
-        check_scores(s, (self.n_labels,), "Chain")
-        return node_label_costs(s, y, table)
+    def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
+        """sum_v costs[i][v, y_v] as node scores; costs: list of [p_i, L]."""
+        check_layout(s, (self.n_labels,), "Chain")
+        return node_costs(s, costs)
 
     def select(self, examples: Any) -> Chain:
         return self

@@ -10,7 +10,7 @@ import numpy as np
 
 from casimir._validate import as_float, finite_float, positive_float, positive_int, ragged_float, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.base import Best, Expectation, TopK, check_mixture, check_scores
+from casimir.structures.base import Best, Expectation, TopK, check_layout, check_mixture, check_scores
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,6 +25,30 @@ class _Table:
         if not len(match):
             raise ValueError(f"{name} is {np.asarray(output).tolist()}, which is not among the listed outputs.")
         return int(match[0])
+
+    def solve(self, costs: Any, i: int) -> FloatArray:
+        """float64[m]: the scores of the parts that give every output its cost."""
+        z = self._costs(finite_float(costs, f"costs[{i}]"), i)
+        c = np.asarray(np.linalg.lstsq(self.parts, z, rcond=None)[0], dtype=np.float64)
+        if not np.allclose(self.parts @ c, z, rtol=1e-9, atol=1e-9 * max(1.0, float(np.abs(z).max()))):
+            raise ValueError(
+                f"The cost of example {i} is not a sum over the parts of Enumerated. "
+                "Add parts that tell the outputs apart, e.g. one indicator per output."
+            )
+        return c
+
+    def _costs(self, costs: FloatArray, i: int) -> FloatArray:
+        """float64[K]: the cost of every output, given by itself or as the sum over its labels."""
+        count, p = self.outputs.shape
+        labels = 1 + int(self.outputs.max(initial=0))
+        if costs.ndim == 2 and len(costs) == p and costs.shape[1] >= labels:
+            return np.asarray(costs[np.arange(p), self.outputs].sum(axis=1), dtype=np.float64)
+        if costs.shape != (count,):
+            raise ValueError(
+                f"costs[{i}] has shape {list(costs.shape)}; example {i} has {count} outputs and needs {[count]}, or "
+                f"{[p, labels]} for the cost of each label."
+            )
+        return costs
 
 
 class Enumerated:
@@ -53,7 +77,7 @@ class Enumerated:
 
     def scores(self, values: Any) -> Scores:
         """values: list of [m_i], one score per part."""
-        s = Scores(*ragged_float(values, "values", ()))
+        s = Scores.unchecked(*ragged_float(values, "values", ()))
         self._check(s)
         return s
 
@@ -118,35 +142,21 @@ class Enumerated:
         """float64[n]: log K_i."""
         return np.log([len(self._table(i).outputs) for i in range(len(s))])
 
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """sum_v table[y_v, y'_v] of every listed output, as part scores; the number of wrong labels without a table."""
-        self._check(s)
-        if len(y) != len(s):
-            raise ValueError(f"y has {len(y)} entries for {len(s)} examples; give one output per example.")
-        values = []
-        for i, true in enumerate(y):
-            outputs = self._table(i).outputs
-            truth = outputs[self._table(i).find(true, f"y[{i}]")]
-            wrong = outputs != truth if table is None else table[truth, outputs]
-            values.append(wrong.sum(axis=1).astype(np.float64))
-        return self.output_costs(s, values)
+    def label_shapes(self, s: Scores) -> IntArray:
+        """int64[n, 2]: the labels in an output of example i, and 1 + the largest label of all its outputs."""
+        lists = [self._table(i).outputs for i in range(len(s))]
+        return np.array([(y.shape[1], 1 + y.max(initial=0)) for y in lists], dtype=np.int64).reshape(-1, 2)
 
-    def output_costs(self, s: Scores, values: Any) -> Scores:
-        """Part scores c with parts(y) c = values[i][y] for every output y; an error when no such c exists."""
+    def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
+        """Part scores c with <parts(y), c> = the cost of y for every output y; an error when no such c exists.
+
+        costs: list of [K_i], a cost per listed output, or of [p_i, L_i], the cost of node v having label j.
+        """
         self._check(s)
-        nodes = []
-        for i, given in enumerate(sequence_of(values, "values")):
-            z, parts = finite_float(given, f"values[{i}]"), self._table(i).parts
-            if z.shape != (len(parts),):
-                raise ValueError(f"values[{i}] has shape {list(z.shape)}; example {i} has {len(parts)} outputs.")
-            c = np.asarray(np.linalg.lstsq(parts, z, rcond=None)[0], dtype=np.float64)
-            if not np.allclose(parts @ c, z, rtol=1e-9, atol=1e-9 * max(1.0, float(np.abs(z).max()))):
-                raise ValueError(
-                    f"The cost of example {i} is not a sum over the parts of Enumerated. "
-                    "Add parts that tell the outputs apart, e.g. one indicator per output."
-                )
-            nodes.append(c)
-        return _like(s, nodes)
+        given = sequence_of(costs, "costs")
+        if len(given) != len(s):
+            raise ValueError(f"costs has {len(given)} entries for {len(s)} examples; give one per example.")
+        return _like(s, [self._table(i).solve(c, i) for i, c in enumerate(given)])
 
     def select(self, examples: Any) -> Enumerated:
         if self.shared:
@@ -161,11 +171,12 @@ class Enumerated:
 
     def _values(self, s: Scores) -> list[FloatArray]:
         """List of float64[K_i]: the score of every output."""
+        check_scores(s, (), "Enumerated")
         self._check(s)
         return [self._table(i).parts @ s.unary(i) for i in range(len(s))]
 
     def _check(self, s: Scores) -> None:
-        check_scores(s, (), "Enumerated")
+        check_layout(s, (), "Enumerated")
         if not self.shared and len(s) != len(self._tables):
             raise ValueError(
                 f"Enumerated lists the outputs of {len(self._tables)} examples and got scores of {len(s)}. "
@@ -179,7 +190,7 @@ class Enumerated:
 
 
 def _like(s: Scores, nodes: list[FloatArray]) -> Scores:
-    return Scores(np.concatenate([np.zeros(0), *nodes]), s.offsets)
+    return Scores.unchecked(np.concatenate([np.zeros(0), *nodes]), s.offsets)
 
 
 def _table(outputs: Any, parts: Any, at: str) -> _Table:

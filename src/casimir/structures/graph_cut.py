@@ -47,8 +47,8 @@ class GraphCut(LabelledGraph):
     def scores(self, unary: Any, pairwise: Any) -> Scores:
         """unary: list of [p_i, 2]; pairwise: list of [m_i, 2, 2] = score(y_u, y_v), or one [2, 2] for all edges."""
         nodes, offsets = ragged_float(unary, "unary", (2,))
-        self._check(Scores(nodes, offsets))
-        s = Scores(nodes, offsets, self._edges.scores(pairwise, 2), self._edges.offsets)
+        self._check(Scores.unchecked(nodes, offsets))
+        s = Scores.unchecked(nodes, offsets, self._edges.scores(pairwise, 2), self._edges.offsets)
         self._check_submodular(s)
         return s
 
@@ -64,7 +64,7 @@ class GraphCut(LabelledGraph):
         return chosen
 
     def _arrays(self, s: Scores) -> tuple[FloatArray, IntArray, FloatArray, IntArray, IntArray]:
-        self._check(s)
+        self._check_finite(s)
         self._check_submodular(s)
         edges = np.zeros((len(self._edges.ends), 2, 2)) if s.edges is None else s.edges
         return s.nodes, s.offsets, edges, self._edges.ends, self._edges.offsets

@@ -47,13 +47,13 @@ class JunctionTree(LabelledGraph):
     def scores(self, unary: Any, pairwise: Any) -> Scores:
         """unary: list of [p_i, L]; pairwise: list of [m_i, L, L] = score(y_u, y_v), or one [L, L] for all edges."""
         nodes, offsets = ragged_float(unary, "unary", (self.n_labels,))
-        self._check(Scores(nodes, offsets))
-        return Scores(nodes, offsets, self._edges.scores(pairwise, self.n_labels), self._edges.offsets)
+        self._check(Scores.unchecked(nodes, offsets))
+        return Scores.unchecked(nodes, offsets, self._edges.scores(pairwise, self.n_labels), self._edges.offsets)
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         mu = positive_float(mu, "mu")
         value, nodes, edges = self._call("expect", s, mu)
-        return Expectation(value, Scores(nodes, s.offsets, edges, self._edges.offsets))
+        return Expectation(value, Scores.unchecked(nodes, s.offsets, edges, self._edges.offsets))
 
     def treewidth(self, s: Scores) -> IntArray:
         """int64[n]: the width of the elimination order found, an upper bound of the graph's treewidth."""
@@ -93,7 +93,7 @@ class JunctionTree(LabelledGraph):
         return checked
 
     def _arrays(self, s: Scores) -> tuple[Any, FloatArray, IntArray, FloatArray | None, IntArray]:
-        self._check(s)
+        self._check_finite(s)
         self._widths(s.offsets)
         return self._graphs, s.nodes, s.offsets, s.edges, self._edges.offsets
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from casimir._validate import as_float, check_finite_parts, flat_labels, sequence_of
+from casimir._validate import as_float, check_finite_parts, finite_float, flat_labels, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, segment_sums
 from casimir.structures.base import (
@@ -54,7 +54,7 @@ class Matching(NativeOracles):
         flat = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
         check_finite_parts(flat, parts, "weights")
         shapes = np.array([part.shape for part in parts], dtype=np.int64).reshape(-1, 2)
-        return Scores(flat, offsets_of(shapes.prod(axis=1)), shapes=shapes)
+        return Scores.unchecked(flat, offsets_of(shapes.prod(axis=1)), shapes=shapes)
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         raise Intractable(
@@ -73,7 +73,7 @@ class Matching(NativeOracles):
         example = np.repeat(np.arange(len(s)), [len(y) for y in outputs])  # of every output
         cells = self._cells(s, [row for o in outputs for row in o], example, "outputs")
         u = np.repeat(np.concatenate([np.zeros(0), *weights]), shapes[example, 0])
-        return Scores(weighted_counts(cells, u, s.nodes.shape), s.offsets, shapes=shapes)
+        return Scores.unchecked(weighted_counts(cells, u, s.nodes.shape), s.offsets, shapes=shapes)
 
     def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
         shapes = self._arrays(s)[2]
@@ -87,21 +87,17 @@ class Matching(NativeOracles):
             return np.array([math.lgamma(q + 1) - math.lgamma(q - p + 1) for p, q in shapes], dtype=np.float64)
         return np.array([_log_partial_matchings(p, columns - 1) for p, columns in shapes], dtype=np.float64)
 
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """sum_v table[y_v, y'_v] as cell scores; the number of rows that take another column without a table."""
+    def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
+        """sum_v costs[i][v, y_v] as cell scores; costs: list of matrices of the shapes of the scores."""
         shapes = self._shapes(s)
-        cells = self._cells(s, y, np.arange(len(s)), "y")
-        if table is None:
-            nodes = np.ones(len(s.nodes))
-            nodes[cells] = 0.0
-            return Scores(nodes, s.offsets, shapes=shapes)
-        odd = np.flatnonzero(shapes[:, 1] != len(table))
-        if len(odd):
-            raise ValueError(
-                f"Example {odd[0]} has {shapes[odd[0], 1]} columns; a {list(table.shape)} cost table needs "
-                f"{len(table)} in every example. Use the cost without weights, or one of your own."
-            )
-        return Scores(table[cells % len(table)].reshape(-1), s.offsets, shapes=shapes)
+        parts = [finite_float(c, f"costs[{i}]") for i, c in enumerate(sequence_of(costs, "costs"))]
+        if len(parts) != len(s):
+            raise ValueError(f"costs has {len(parts)} entries for {len(s)} examples; give one per example.")
+        for i, part in enumerate(parts):
+            if part.shape != tuple(shapes[i]):
+                raise ValueError(f"costs[{i}] has shape {list(part.shape)}; example {i} needs {shapes[i].tolist()}.")
+        flat = np.concatenate([np.zeros(0), *(part.ravel() for part in parts)])
+        return Scores.unchecked(flat, s.offsets, shapes=shapes)
 
     def select(self, examples: Any) -> Matching:
         return self

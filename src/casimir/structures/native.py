@@ -12,7 +12,7 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import positive_float, positive_int
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
-from casimir.structures.base import Best, Pulled, TopK, node_label_costs, pad_topk, split_flat, split_outputs
+from casimir.structures.base import Best, Pulled, TopK, check_scores, node_costs, pad_topk, split_flat, split_outputs
 from casimir.structures.pairwise import EdgeLists
 
 
@@ -67,18 +67,23 @@ class LabelledGraph(NativeOracles):
         return self._edges.mixture(s, outputs, weights)
 
     def score_of(self, s: Scores, outputs: Sequence[IntArray]) -> FloatArray:
-        self._check(s)
+        self._check_finite(s)
         return self._edges.score_of(s, outputs)
 
     def log_n_outputs(self, s: Scores) -> FloatArray:
         """float64[n]: p_i log L."""
         return np.diff(s.offsets) * math.log(self.n_labels)
 
-    def label_costs(self, s: Scores, y: Any, table: FloatArray | None = None) -> Scores:
-        """sum_v table[y_v, y'_v] as node scores; the number of wrong labels without a table."""
+    def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
+        """sum_v costs[i][v, y_v] as node scores; costs: list of [p_i, L]."""
         self._check(s)
-        return node_label_costs(s, y, table)
+        return node_costs(s, costs)
 
     def _check(self, s: Scores) -> None:
-        """Whether the scores are finite and belong to the graphs."""
+        """Whether the scores belong to the graphs."""
         self._edges.check(s, self.n_labels, type(self).__name__)
+
+    def _check_finite(self, s: Scores) -> None:
+        """The same for oracles, which read finite scores alone."""
+        self._check(s)
+        check_scores(s, (self.n_labels,), type(self).__name__)

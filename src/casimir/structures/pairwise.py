@@ -10,7 +10,7 @@ import numpy as np
 
 from casimir._validate import as_float, check_finite_parts, finite_float, flat_labels, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows, segment_sums
-from casimir.structures.base import check_mixture, check_scores, weighted_counts
+from casimir.structures.base import check_layout, check_mixture, weighted_counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,8 +44,8 @@ class EdgeLists:
         return EdgeLists(self.ends[rows], offsets)
 
     def check(self, s: Scores, n_labels: int, name: str) -> None:
-        """Whether the scores are finite and belong to these graphs."""
-        check_scores(s, (n_labels,), name)
+        """Whether the scores belong to these graphs."""
+        check_layout(s, (n_labels,), name)
         if len(s) != len(self):
             raise ValueError(
                 f"{name} was made for {len(self)} examples and got scores of {len(s)}. "
@@ -114,7 +114,7 @@ class EdgeLists:
         pair = (rows[there] * n_labels + y[u]) * n_labels + y[v]
         shape = (len(self.ends), n_labels, n_labels)
         edge_parts = weighted_counts(pair, np.repeat(weight, np.diff(bounds))[there], shape)
-        return Scores(node_parts, s.offsets, edge_parts, self.offsets)
+        return Scores.unchecked(node_parts, s.offsets, edge_parts, self.offsets)
 
 
 def shared_scores(pairwise: Any, n_labels: int) -> FloatArray:

@@ -186,24 +186,33 @@ class SearchOracles:
 
     def max(self, s: Scores) -> Best:
         found = self._reported(s, 1, math.inf)
-        return Best(np.array([r.values[0] for r in found], dtype=np.float64), [r.outputs[0] for r in found])
+        value = np.array([r.values[0] for r in found], dtype=np.float64)
+        upper = _missed(found)
+        return Best(value, [r.outputs[0] for r in found], None if upper is None else np.maximum(value, upper))
 
     def topk(self, s: Scores, k: int) -> TopK:
         k = positive_int(k, "k")
         found = self._reported(s, k, math.inf)
         counts = np.array([len(r.values) for r in found], dtype=np.int64)
         values = np.concatenate([np.zeros(0), *(r.values for r in found)])
-        return TopK(pad_topk(values, counts, k), [r.outputs for r in found])
+        return TopK(pad_topk(values, counts, k), [r.outputs for r in found], _missed(found))
 
     def topk_until(self, s: Scores, k: int, mu: float) -> Pulled:
         """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
         found = self._reported(s, positive_int(k, "k"), positive_float(mu, "mu"))
-        return Pulled([r.values for r in found], [r.outputs for r in found])
+        return Pulled([r.values for r in found], [r.outputs for r in found], _missed(found))
 
     def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
         found = self._search(s, k, mu)
         report_budget(found, self.node_budget, self.on_budget, type(self).__name__)
         return found
+
+
+def _missed(results: Sequence[SearchResult]) -> FloatArray | None:
+    """float64[n]: a bound of all that is not listed where the budget ran out, -inf elsewhere; None: it never did."""
+    if all(r.status == "complete" for r in results):
+        return None
+    return np.array([-math.inf if r.status == "complete" else r.bound for r in results], dtype=np.float64)
 
 
 def check_on_budget(on_budget: str) -> None:

@@ -58,13 +58,13 @@ class Tree(LabelledGraph):
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
         self._check_sizes(offsets)
-        return Scores(nodes, offsets, self._edges.scores(pairwise, labels), offsets)
+        return Scores.unchecked(nodes, offsets, self._edges.scores(pairwise, labels), offsets)
 
     def expect(self, s: Scores, mu: float) -> Expectation:
         """The edge marginals of roots are 0."""
         mu = positive_float(mu, "mu")
         value, nodes, edges = self._call("expect", s, mu)
-        return Expectation(value, Scores(nodes, s.offsets, edges, s.offsets))
+        return Expectation(value, Scores.unchecked(nodes, s.offsets, edges, s.offsets))
 
     def select(self, examples: Any) -> Tree:
         chosen = np.arange(len(self))[examples]
@@ -92,7 +92,7 @@ class Tree(LabelledGraph):
             raise ValueError(f"Example {i} has scores of {given[i]} nodes; its tree has {needed[i]}.")
 
     def _arrays(self, s: Scores) -> tuple[Any, ...]:
-        self._check(s)
+        self._check_finite(s)
         edges = np.zeros((self.n_labels, self.n_labels)) if s.edges is None else s.edges
         return s.nodes, s.offsets, edges, *self.order
 

@@ -78,4 +78,4 @@ def random_like(s: Scores, rng: np.random.Generator) -> Scores:
     """Standard normal scores in the layout of s."""
     edges = None if s.edges is None else rng.normal(size=s.edges.shape)
     whole = None if s.whole is None else rng.normal(size=s.whole.shape)
-    return Scores(rng.normal(size=s.nodes.shape), s.offsets, edges, s.edge_offsets, s.shapes, whole)
+    return Scores(rng.normal(size=s.nodes.shape), s.offsets, edges, s.edge_offsets, s.shapes, whole, s.reference)

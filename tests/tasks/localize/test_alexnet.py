@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +116,12 @@ def test_a_context_that_is_no_enlargement_is_refused(weights_file: Path, context
 
 
 def test_alexnet_does_not_depend_on_threads(
-    weights_file: Path, pixels: Pixels, monkeypatch: pytest.MonkeyPatch
+    weights_file: Path, pixels: Pixels, set_threads: Callable[[str], None]
 ) -> None:
     torch = pytest.importorskip("torch")
     boxes, before, found = propose(pixels), torch.get_num_threads(), []
     for threads in ("1", "2"):
-        monkeypatch.setenv("CASIMIR_NUM_THREADS", threads)
+        set_threads(threads)
         found.append(AlexNet(weights_file).describe(pixels, boxes))
     np.testing.assert_array_equal(*found)
     assert torch.get_num_threads() == before

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir.costs import part_scores
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Structure
 from casimir.structures.matching import Matching
@@ -38,8 +39,7 @@ class LinkCost:
                 f"LinkCost has the links of {len(self.links)} examples and got {len(s)} scores and {len(y)} outputs. "
                 "Take the parts of all examples first, then Scores.select a sub-batch."
             )
-        tables = [self._shifted(i, true).ravel() for i, true in enumerate(y)]
-        return Scores(np.concatenate([np.zeros(0), *tables]), s.offsets, shapes=s.shapes)
+        return part_scores(structure, s, [self._shifted(i, true) for i, true in enumerate(y)], "LinkCost")
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
         if example is None and len(self.links) != 1:

@@ -99,7 +99,7 @@ def train(
     words = learn_words(descriptors, n_words, seed)
     model = LinearPartsModel([words.indicators(d) for d in descriptors], shapes=[d.shape[:2] for d in descriptors])
     truth = np.array([to_cells(box, image.pixels, cell) for box, image in zip(boxes, images, strict=True)])
-    objective = Objective(model, BoxSearch(truth=truth), IoU(), list(truth), lam)
+    objective = Objective(model, BoxSearch(), IoU(), list(truth), lam)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     return BoxesModel(cell, words, result.w, relative_box(images, boxes), Run.of(result, lam))
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from casimir.costs import part_scores
 from casimir.models.linear import LinearPartsModel
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures import GraphCut
@@ -74,8 +75,9 @@ class PixelHamming:
     shares: Sequence[FloatArray]
 
     def parts(self, structure: Structure, s: Scores, y: Sequence[IntArray]) -> Scores:
-        wrong = 1.0 - np.eye(2)[np.concatenate(list(y))]
-        return Scores(wrong * np.concatenate(list(self.shares))[:, None], s.offsets)
+        wrong = 1.0 - np.eye(2)
+        costs = [wrong[true] * share[:, None] for true, share in zip(y, self.shares, strict=True)]
+        return part_scores(structure, s, costs, "PixelHamming")
 
     def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
         if example is None and len(self.shares) != 1:
