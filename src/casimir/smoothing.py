@@ -137,7 +137,7 @@ def project_simplex(z: Any) -> FloatArray:
 
 def _top_k_strategy(structure: Structure, s: Scores, mu: float, k: int) -> Smoothed:
     """The paper's top-K oracle, with the value that belongs to its gradient; output k + 1 tells whether it is exact."""
-    pulled = _pull(structure, s, mu, k + 1)
+    pulled = pull(structure, s, mu, k + 1)
     counts = np.array([len(z) for z in pulled.values], dtype=np.int64)
     value, exact = np.empty(len(s)), np.empty(len(s), dtype=np.bool_)
     outputs: list[Any] = [None] * len(s)
@@ -173,7 +173,7 @@ def _settled(z: FloatArray, mu: float) -> BoolArray:
     return settled
 
 
-def _pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
+def pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
     """At most `limit` outputs per example, fewer where the projection of z / mu is known to need no more."""
     if isinstance(structure, PullsTopK):
         return structure.topk_until(s, limit, mu)
