@@ -298,14 +298,6 @@ def test_save_and_load_give_the_same_tagger(tmp_path: Path, n_features: int | No
     assert clone(loaded).fit(X, Y).predict(X_NEW) == tagger.predict(X_NEW)
 
 
-def test_a_solver_object_is_saved_as_its_text(tmp_path: Path) -> None:
-    cs.SequenceTagger(solver=cs.BCFW(), tol=0.5, random_state=None, n_features=64).fit(X, Y).save(tmp_path / "m")
-    loaded = cs.load(tmp_path / "m")
-    assert loaded.solver.startswith("BCFW(")
-    with pytest.raises(ValueError, match="must be one of 'auto'"):
-        loaded.fit(X, Y)
-
-
 def test_labels_that_json_cannot_hold_are_refused(tmp_path: Path) -> None:
     tagger = cs.SequenceTagger(n_features=64).fit([[{"w": "a"}]], [[("A", 1)]])
     with pytest.raises(TypeError, match="strings and numbers"):
