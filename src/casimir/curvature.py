@@ -19,7 +19,7 @@ import numpy as np
 
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows, segment_sums
 from casimir.smoothing import L2, Entropy, Smoothing, project_simplex, pull
-from casimir.structures.base import Structure, indicator
+from casimir.structures.base import Structure, indicator, split_flat
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
@@ -30,6 +30,7 @@ def hessian_product(
     smoothing: Smoothing, structure: Structure, s: Scores, mu: float, marginals: Scores, v: Scores
 ) -> Scores:
     """hess f_mu(s) v; marginals are those of the smoothing at s, v has their layout (missing edges are zero)."""
+    v = _finite_where_unused(v, marginals)
     if isinstance(smoothing, Entropy):
         return covariance(structure, s, mu, marginals, v) * (1.0 / mu)
     if isinstance(smoothing, L2):
@@ -38,6 +39,16 @@ def hessian_product(
         f"The marginals of {smoothing!r} have no derivative that could be used. Use Entropy() or L2(), or call "
         ".detach() on the marginals."
     )
+
+
+def _finite_where_unused(v: Scores, marginals: Scores) -> Scores:
+    """0 for what is infinite at parts of no probability: the slope of p log p at 0, which counts 0 times."""
+
+    def finite(direction: FloatArray, m: FloatArray) -> FloatArray:
+        return np.where(np.isinf(direction) & (m == 0.0), 0.0, direction)
+
+    edges = v.edges if v.edges is None or marginals.edges is None else finite(v.edges, marginals.edges)
+    return replace(v, nodes=finite(v.nodes, marginals.nodes), edges=edges)
 
 
 @singledispatch
@@ -156,10 +167,10 @@ def _support_product(smoothing: L2, structure: Structure, s: Scores, mu: float, 
     """The outputs with weight are pulled again; du is the projection of score_v / mu onto sum du = 0 over them."""
     most = smoothing.cap if smoothing.k is None else smoothing.k
     pulled = pull(structure, s, mu, most)
-    supports = [np.count_nonzero(project_simplex((z - z[0]) / mu)) for z in pulled.values]
+    supports = [int(np.count_nonzero(project_simplex((z - z[0]) / mu))) for z in pulled.values]
     outputs = [y[:k] for y, k in zip(pulled.outputs, supports, strict=True)]
     example = np.repeat(np.arange(len(s)), supports)
     flat = [y for several in outputs for y in several]
     dz = indicator(structure.select(example), s.select(example), flat).dot(v.select(example))
-    du = [(part - part.mean()) / mu for part in np.split(dz, np.cumsum(supports)[:-1])]
+    du = [(part - part.mean()) / mu for part in split_flat(dz, offsets_of(supports))]
     return structure.mixture(s, outputs, du)

@@ -76,6 +76,36 @@ def test_the_gradient_of_an_entropy_of_marginals_is_that_of_the_chain_rule() -> 
     torch.testing.assert_close(torch.autograd.grad(ours, scores), torch.autograd.grad(theirs, scores))
 
 
+@pytest.mark.parametrize("smoothing", [cs.Entropy(), cs.L2()], ids=repr)
+def test_an_entropy_has_a_gradient_where_parts_have_no_probability(smoothing: Any) -> None:
+    """Its slope at p = 0 is infinite, but p does not move there."""
+    scores, pairwise = noise(2, 4, LABELS, grad=True), noise(LABELS, LABELS, seed=1)
+    pairwise[0, 1] = -1e6
+    loss = StructuredLoss(CHAIN, smoothing=smoothing)
+
+    def entropy(x: Tensor) -> Tensor:
+        found = loss.marginals(x, pairwise=pairwise)
+        return torch.special.entr(found.pairwise).sum() + torch.special.entr(found.unary).sum()
+
+    assert (loss.marginals(scores, pairwise=pairwise).pairwise == 0).any()
+    (gradient,) = torch.autograd.grad(entropy(scores), scores)
+    direction, step = noise(2, 4, LABELS, seed=2), 1e-5
+    with torch.no_grad():
+        slope = (entropy(scores + step * direction) - entropy(scores - step * direction)) / (2 * step)
+    assert (gradient * direction).sum().item() == pytest.approx(slope.item(), rel=1e-6)
+    assert slope.abs() > 0.01
+
+
+@pytest.mark.parametrize("smoothing", [cs.Entropy(), cs.L2()], ids=repr)
+def test_a_batch_of_none_and_chains_of_one_have_gradients(smoothing: Any) -> None:
+    loss = StructuredLoss(CHAIN, smoothing=smoothing)
+    for shape in ((0, T, LABELS), (2, 1, LABELS)):
+        scores, pairwise = noise(*shape, grad=True), noise(LABELS, LABELS, seed=1, grad=True)
+        flat(loss.marginals(scores, pairwise=pairwise)).square().sum().backward()
+        assert scores.grad.shape == shape
+        assert (pairwise.grad == 0).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("smoothing", [cs.Entropy(), cs.L2(), cs.Hard()], ids=repr)
 def test_values_and_types_do_not_depend_on_gradients(dtype: Any, smoothing: Any) -> None:
