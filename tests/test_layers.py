@@ -12,7 +12,7 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores"},
-    {"structures", "smoothing", "costs", "features", "vocabulary", "models"},
+    {"structures", "smoothing", "curvature", "costs", "features", "vocabulary", "models"},
     {"kernels"},
     {"objective", "linearized"},
     {"solvers"},

@@ -149,7 +149,7 @@ def _top_k_strategy(structure: Structure, s: Scores, mu: float, k: int) -> tuple
 
     Also bool[n]: whether a search for outputs was cut short.
     """
-    pulled = _pull(structure, s, mu, k + 1)
+    pulled = pull(structure, s, mu, k + 1)
     missed = np.full(len(s), -np.inf) if pulled.upper is None else pulled.upper
     cut = missed > -np.inf
     counts = np.array([len(z) for z in pulled.values], dtype=np.int64)
@@ -213,7 +213,7 @@ def _settled(z: FloatArray, mu: float) -> BoolArray:
     return settled
 
 
-def _pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
+def pull(structure: Structure, s: Scores, mu: float, limit: int) -> Pulled:
     """At most `limit` outputs per example, fewer where the projection of z / mu is known to need no more."""
     if isinstance(structure, PullsTopK):
         return structure.topk_until(s, limit, mu)

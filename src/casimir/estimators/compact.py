@@ -38,9 +38,11 @@ class UsedFeatures:
         return cls(X.n_features, used), small
 
     def expand(self, w: FloatArray, n_labels: int) -> FloatArray:
-        """The weights of all features from those of the used ones."""
+        """The weights of all features from those of the used ones, in memory of their own: solvers change w later."""
         if self.used is None:
-            return w
+            same = aligned_zeros(len(w))
+            same[:] = w
+            return same
         stride, extra = stride_of(n_labels), n_labels + 2  # transitions, start and stop come last
         full = aligned_zeros((self.n_features + extra) * stride)
         rows, small = full.reshape(-1, stride), w.reshape(-1, stride)

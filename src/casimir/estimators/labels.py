@@ -3,52 +3,83 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from casimir.scores import IntArray
+from casimir.structures.base import split_flat
 
 Label = Hashable
 
 
-def label_sequences(y: Any, lengths: IntArray) -> list[list[Label]]:
-    """y as plain lists, one label per token; sentence i has lengths[i] tokens."""
-    if isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
-        raise TypeError(f"y is a {type(y).__name__}; it must be a list with one sequence of labels per sentence.")
-    sequences = [_plain_labels(labels, i) for i, labels in enumerate(y)]
-    if len(sequences) != len(lengths):
-        raise ValueError(f"y has labels for {len(sequences)} sentences, X has {len(lengths)}; they must be equal.")
-    for i, (labels, length) in enumerate(zip(sequences, lengths.tolist(), strict=True)):
-        if len(labels) != length:
-            raise ValueError(_mismatch(i, len(labels), length))
-    return sequences
+@dataclass(frozen=True, eq=False)
+class LabelSequences:
+    """Labels as they were given: token t has the label distinct[numbers[t]].
+
+    distinct  the labels in the order of their first appearance
+    numbers   int64[N], of all sentences one after another
+    offsets   int64[n + 1]: sentence i owns the tokens offsets[i]:offsets[i + 1]
+    """
+
+    distinct: list[Label]
+    numbers: IntArray
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, y: Any, offsets: IntArray) -> LabelSequences:
+        """One pass over y, a list with one label per token; offsets are those of the tokens."""
+        if isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
+            raise TypeError(f"y is a {type(y).__name__}; it must be a list with one sequence of labels per sentence.")
+        sequences = [_with_length(labels, i) for i, labels in enumerate(y)]
+        _check_lengths(sequences, offsets)
+        seen: defaultdict[Any, int] = defaultdict()
+        seen.default_factory = seen.__len__  # a label that is not there gets the next number
+        try:
+            tokens = map(seen.__getitem__, itertools.chain.from_iterable(sequences))
+            numbers = np.fromiter(tokens, dtype=np.int64, count=int(offsets[-1]))
+        except TypeError:
+            _raise_not_hashable(sequences)
+            raise
+        plain = [label.item() if isinstance(label, np.generic) else label for label in seen]
+        return cls(plain, numbers, offsets)
+
+    def classes(self) -> tuple[Label, ...]:
+        """The distinct labels: sorted, or in order of appearance where they cannot be compared."""
+        for j, label in enumerate(self.distinct):
+            if label is None or label != label:
+                i, position = self._first_place(j)
+                raise ValueError(
+                    f"y[{i}][{position}] is {label!r}; every token needs a label. Leave such sentences out."
+                )
+        distinct: Any = dict.fromkeys(self.distinct)
+        try:
+            return tuple(sorted(distinct))
+        except TypeError:
+            return tuple(distinct)
+
+    def places(self, classes: Sequence[Label]) -> IntArray:
+        """int64[N]: the place of every label in `classes`, -1 where it is not among them."""
+        place = {label: j for j, label in enumerate(classes)}
+        return np.array([place.get(label, -1) for label in self.distinct], dtype=np.int64)[self.numbers]
+
+    def numbers_of(self, classes: Sequence[Label]) -> list[IntArray]:
+        """One int64[p_i] per sentence, views of one array: the place of every label in `classes`."""
+        return split_flat(self.places(classes), self.offsets)
+
+    def _first_place(self, j: int) -> tuple[int, int]:
+        """(sentence, position) of the first token that has the label distinct[j]."""
+        token = int(np.argmax(self.numbers == j))
+        i = int(np.searchsorted(self.offsets, token, side="right")) - 1
+        return i, token - int(self.offsets[i])
 
 
-def classes_of(sequences: Iterable[Sequence[Label]]) -> tuple[Label, ...]:
-    """The distinct labels: sorted, or in order of appearance where they cannot be compared."""
-    seen: dict[Any, None] = {}
-    for i, labels in enumerate(sequences):
-        _add(seen, labels, i)
-    try:
-        return tuple(sorted(seen))
-    except TypeError:
-        return tuple(seen)
-
-
-def numbers_of(sequences: Iterable[Sequence[Label]], classes: Sequence[Label]) -> list[IntArray]:
-    """One int64[p_i] per sentence: the place of every label in `classes`."""
-    number = {label: j for j, label in enumerate(classes)}
-    return [np.array([number[label] for label in labels], dtype=np.int64) for labels in sequences]
-
-
-def labels_of(numbers: IntArray, classes: Sequence[Label], offsets: IntArray) -> Iterator[list[Label]]:
+def labels_of(numbers: IntArray, classes: Sequence[Label], offsets: IntArray) -> list[list[Label]]:
     """The labels of every sentence; sentence i owns numbers[offsets[i]:offsets[i + 1]]."""
-    table = as_object_array(classes)
-    flat = table[numbers].tolist()
-    bounds = offsets.tolist()
-    return (flat[a:b] for a, b in itertools.pairwise(bounds))
+    return split_flat(as_object_array(classes)[numbers].tolist(), offsets)
 
 
 def as_object_array(classes: Sequence[Label]) -> np.ndarray:
@@ -58,39 +89,32 @@ def as_object_array(classes: Sequence[Label]) -> np.ndarray:
     return table
 
 
-def _plain_labels(labels: Any, i: int) -> list[Label]:
+def _with_length(labels: Any, i: int) -> Sequence[Label]:
+    if isinstance(labels, list | tuple):
+        return labels
     if isinstance(labels, str | bytes | dict) or not isinstance(labels, Iterable):
         raise TypeError(f"y[{i}] is {labels!r}; it must be a list with one label per token of sentence {i}.")
-    if isinstance(labels, np.ndarray):
-        plain: list[Label] = labels.tolist()
-        return plain
-    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+    return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
 
 
-def _add(seen: dict[Any, None], labels: Sequence[Label], i: int) -> None:
-    try:
-        seen.update(dict.fromkeys(labels))
-    except TypeError:
-        position, label = next((t, x) for t, x in enumerate(labels) if not _is_hashable(x))
-        raise TypeError(
-            f"y[{i}][{position}] is {label!r}, a {type(label).__name__}; a label is a string or a number."
-        ) from None
-    for position, label in enumerate(labels):
-        if label != label or label is None:
-            raise ValueError(f"y[{i}][{position}] is {label!r}; every token needs a label. Leave such sentences out.")
+def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray) -> None:
+    if len(sequences) != len(offsets) - 1:
+        raise ValueError(f"y has labels for {len(sequences)} sentences, X has {len(offsets) - 1}; they must be equal.")
+    given, needed = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences)), np.diff(offsets)
+    for i in np.flatnonzero(given != needed)[:1]:
+        where = f"token {given[i]} has no label" if given[i] < needed[i] else f"label {needed[i]} has no token"
+        raise ValueError(
+            f"Sentence {i} has {needed[i]} tokens and {given[i]} labels: {where} (all counted from 0). "
+            "Every token needs one label."
+        )
 
 
-def _is_hashable(label: Any) -> bool:
-    try:
-        hash(label)
-    except TypeError:
-        return False
-    return True
-
-
-def _mismatch(i: int, n_labels: int, n_tokens: int) -> str:
-    where = f"token {n_labels} has no label" if n_labels < n_tokens else f"label {n_tokens} has no token"
-    return (
-        f"Sentence {i} has {n_tokens} tokens and {n_labels} labels: {where} (all counted from 0). "
-        "Every token needs one label."
-    )
+def _raise_not_hashable(sequences: Iterable[Sequence[Label]]) -> None:
+    for i, labels in enumerate(sequences):
+        for position, label in enumerate(labels):
+            try:
+                hash(label)
+            except TypeError:
+                raise TypeError(
+                    f"y[{i}][{position}] is {label!r}, a {type(label).__name__}; a label is a string or a number."
+                ) from None

@@ -12,11 +12,11 @@ import numpy as np
 from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir._threads import n_threads
-from casimir.estimators.labels import Label, label_sequences, labels_of
+from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel
 from casimir.models.tokens import stride_of
-from casimir.scores import FloatArray
+from casimir.scores import FloatArray, IntArray
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Vocabulary
 
@@ -81,10 +81,7 @@ class ChainPredictor:
     def predict(self, X: Any) -> list[list[Label]]:
         """The best labels of every sentence."""
         packed = self.pack(X)
-        features = packed.offsets, packed.indptr, packed.indices, packed.values, self.n_features
-        problem = core.linear_chain(*features, len(self.classes), None, None, None)
-        _, numbers = problem.decode(self.w, self.threads or n_threads())
-        return list(labels_of(numbers, self.classes, packed.offsets))
+        return labels_of(self._decode(packed), self.classes, packed.offsets)
 
     def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
         """The k best (labels, score) of every sentence, best first; fewer where fewer exist."""
@@ -107,23 +104,27 @@ class ChainPredictor:
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
         packed = self.pack(X)
-        true = label_sequences(y, packed.lengths)
-        self._warn_of_unknown(true)
-        pairs = [a == b for t, p in zip(true, self.predict(packed), strict=True) for a, b in zip(t, p, strict=True)]
-        return float(np.mean(pairs))
+        true = LabelSequences.of(y, packed.offsets)
+        places = true.places(self.classes)
+        unknown = np.flatnonzero(places < 0)
+        if len(unknown):
+            warnings.warn(
+                f"The label {true.distinct[true.numbers[unknown[0]]]!r} was not seen in fit; its {len(unknown)} tokens "
+                "(with those of other such labels) count as wrong.",
+                stacklevel=3,
+            )
+        return float(np.mean(places == self._decode(packed)))
+
+    def _decode(self, X: PackedSequences) -> IntArray:
+        """The numbers of the best labels of all tokens, one sentence after another."""
+        features = X.offsets, X.indptr, X.indices, X.values, self.n_features
+        problem = core.linear_chain(*features, len(self.classes), None, None, None)
+        _, numbers = problem.decode(self.w, self.threads or n_threads())
+        best: IntArray = numbers
+        return best
 
     def _scored(self, X: Any) -> Iterator[tuple[Chain, Any]]:
         packed = self.pack(X)
         chain = Chain(len(self.classes))
         for start in range(0, len(packed), _CHUNK):
             yield chain, LinearChainModel(packed[start : start + _CHUNK], len(self.classes)).scores(self.w)
-
-    def _warn_of_unknown(self, true: list[list[Label]]) -> None:
-        known = set(self.classes)
-        unknown = [label for labels in true for label in labels if label not in known]
-        if unknown:
-            warnings.warn(
-                f"The label {unknown[0]!r} was not seen in fit; its {len(unknown)} tokens (with those of other such "
-                "labels) count as wrong.",
-                stacklevel=3,
-            )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
-from casimir.estimators.labels import Label, as_object_array, classes_of, label_sequences, numbers_of
+from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses.named import loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
 from casimir.persistence import save_folder
-from casimir.scores import FloatArray
+from casimir.scores import FloatArray, IntArray
 from casimir.solvers import Result, TraceRow, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
@@ -87,27 +87,26 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """Train on sentences X (a dict or an iterable of strings per token, or the result of `pack`) with labels y.
 
         callbacks are called as callback(row, predictor) after every evaluated epoch: a TraceRow, and the tagger of that
-        moment with predict and score (valid during the call); one that returns True ends the training. Ctrl-C ends it
-        too: the best weights so far are kept, with a warning.
+        moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
+        the best weights so far are kept, with a warning.
         """
         packed = X if isinstance(X, PackedSequences) else pack(X, self.n_features)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
-        sequences = label_sequences(y, packed.lengths)
-        classes = classes_of(sequences)
+        labels = LabelSequences.of(y, packed.offsets)
+        classes = labels.classes()
         features, compact = UsedFeatures.of(packed)
-        objective = self._objective(compact, sequences, classes)
+        objective = self._objective(compact, labels.numbers_of(classes), classes)
         solver = choose(self.solver, objective)
 
         def predictor(w: FloatArray) -> ChainPredictor:
             full = features.expand(w, len(classes))
             return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads())
 
-        with ExitStack() as stack:
-            shown = [*callbacks, *([stack.enter_context(_progress())] if self.verbose else [])]
-            wrapped = [_with_predictor(callback, predictor) for callback in shown]
-            epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
-            result = minimize(objective, solver, epochs, self.tol, seed, wrapped)
+        epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
+        wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
+        with _progress(self.verbose) as shown:
+            result = minimize(objective, solver, epochs, self.tol, seed, [*wrapped, *shown])
         self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
         self._set_result(result, predictor(result.w))
         self._warn_if_unfinished()
@@ -156,10 +155,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self._fitted()
         save_folder(path, KIND, *encode_tagger(self))
 
-    def _objective(self, X: PackedSequences, sequences: list[list[Label]], classes: tuple[Label, ...]) -> Objective:
+    def _objective(self, X: PackedSequences, y: list[IntArray], classes: tuple[Label, ...]) -> Objective:
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
         lam = 1.0 / len(X) if self.lam is None else _number(self.lam, "lam")
-        y = numbers_of(sequences, classes)
         loss = loss_named(self.loss, self._cost(classes))
         return Objective(model, chain, loss, y, lam, n_threads=self._threads())
 
@@ -212,10 +210,16 @@ def _with_predictor(
     return lambda row, w: callback(row, predictor(w))
 
 
-def _progress() -> AbstractContextManager[TaggerCallback]:
+@contextmanager
+def _progress(verbose: bool) -> Iterator[list[Callable[[TraceRow, Any], object]]]:
+    """The callbacks that show progress: one, or none."""
+    if not verbose:
+        yield []
+        return
     from casimir.progress import Progress
 
-    return Progress()
+    with Progress() as progress:
+        yield [progress]
 
 
 def _checked_costs(label_costs: Any) -> Iterable[tuple[tuple[Label, Label], float]]:

@@ -10,6 +10,7 @@ import numpy as np
 from casimir.encoding import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
+from casimir.estimators.saved_solver import decode_solver, encode_solver
 from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.solvers import Result, Trace, TraceRow
@@ -71,9 +72,9 @@ def _vocabulary(arrays: Mapping[str, np.ndarray], hash_version: Any) -> Any:
 
 
 def _encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """What JSON can hold: a solver object as its text, a generator as None."""
+    """What JSON can hold: a generator as None."""
     plain = dict(parameters)
-    plain["solver"] = parameters["solver"] if isinstance(parameters["solver"], str) else repr(parameters["solver"])
+    plain["solver"] = encode_solver(parameters["solver"])
     if not isinstance(parameters["random_state"], int | np.integer):
         plain["random_state"] = None
     if parameters["label_costs"] is not None:
@@ -86,6 +87,7 @@ def _encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _decode_parameters(plain: Mapping[str, Any]) -> dict[str, Any]:
     parameters = dict(plain)
+    parameters["solver"] = decode_solver(parameters["solver"])
     if parameters["label_costs"] is not None:
         parameters["label_costs"] = {(true, predicted): cost for true, predicted, cost in parameters["label_costs"]}
     return parameters

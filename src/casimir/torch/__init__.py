@@ -13,7 +13,8 @@ except ImportError as error:
         f'casimir.torch needs PyTorch ({error}). Install it with: pip install "casimir[torch]"', name="torch"
     ) from error
 
-from casimir.torch.loss import Marginals, StructuredLoss, TopOutputs
+from casimir.torch.loss import StructuredLoss, TopOutputs
+from casimir.torch.marginals import Marginals
 from casimir.torch.model import TorchModel
 from casimir.torch.parameters import load_vector, to_vector
 

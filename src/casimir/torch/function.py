@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -161,10 +163,15 @@ class LossFunction(torch.autograd.Function):
         given = upstream[0].detach().to("cpu", torch.float64).numpy()
         weights = (given * ctx.weights)[problem.chosen]
         found = problem.gradients(ctx.solved, weights, ctx.needs_input_grad[2:])
-        if torch.is_grad_enabled():  # asked for with create_graph=True
-            once: Any = _Once.apply
-            found = tuple(None if g is None else once(g, upstream[0], *problem.tensors) for g in found)
-        return None, None, *found
+        return None, None, *differentiated_once(found, upstream, problem.tensors)
+
+
+def differentiated_once(found: Sequence[Tensor | None], *used: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
+    """Gradients whose own gradients, by the tensors that are used, are errors; as they are where none is asked for."""
+    if not torch.is_grad_enabled():  # it is enabled by create_graph=True
+        return tuple(found)
+    once: Any = _Once.apply
+    return tuple(None if g is None else once(g, *itertools.chain(*used)) for g in found)
 
 
 class _Once(torch.autograd.Function):
@@ -177,6 +184,6 @@ class _Once(torch.autograd.Function):
     @staticmethod
     def backward(ctx: FunctionCtx, *upstream: Tensor) -> None:
         raise RuntimeError(
-            "StructuredLoss has no second derivatives: its gradient comes from oracles outside of torch. Leave "
-            "create_graph=True out, or use it for other terms of the loss only."
+            "StructuredLoss has no second derivatives, and its marginals have only first ones: gradients come from "
+            "oracles outside of torch. Leave create_graph=True out, or use it for other terms of the loss only."
         )

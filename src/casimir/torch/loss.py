@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from casimir._validate import positive_float, positive_int
 from casimir.costs import Cost
-from casimir.scores import FloatArray
 from casimir.smoothing import Entropy, Hard, Smoothing
-from casimir.structures.base import Structure, split_flat
-from casimir.structures.chain import Chain
-from casimir.structures.tree import Tree
-from casimir.torch.batch import scattered
-from casimir.torch.edges import Edges
+from casimir.structures.base import Structure
 from casimir.torch.function import LossFunction, Problem
 from casimir.torch.layout import Layout
 from casimir.torch.layouts import layout_of
+from casimir.torch.marginals import Marginals, marginals_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -43,18 +38,6 @@ class TopOutputs(NamedTuple):
 
     value: Tensor
     outputs: Tensor | list[Tensor]
-
-
-class Marginals(NamedTuple):
-    """How much the outputs use each part: probabilities with Entropy smoothing and mu = 1.
-
-    unary     in the shape of the scores, 0 where there is nothing; a list where the scores were a list
-    pairwise  None without pairwise scores; [B, T - 1, L, L] for padded chains, [B, T, L, L] for padded trees, where
-              [b, t] belongs to the edge into position t + 1, or to that of node t; a list otherwise
-    """
-
-    unary: Tensor | list[Tensor]
-    pairwise: Tensor | list[Tensor] | None
 
 
 class StructuredLoss(nn.Module):
@@ -179,7 +162,6 @@ class StructuredLoss(nn.Module):
         return TopOutputs(value, outputs)
 
     @_uncompiled
-    @torch.no_grad()
     def marginals(
         self,
         scores: Any,
@@ -191,19 +173,12 @@ class StructuredLoss(nn.Module):
     ) -> Marginals:
         """The gradient of f_mu(scores), without cost: with Entropy the probability of every part.
 
-        smoothing and mu are those of the loss unless given; other arguments as those of decode.
+        smoothing and mu are those of the loss unless given; other arguments as those of decode. Gradients go back
+        through them, exactly, with L2() for all structures and with Entropy() for Chain, Tree, Candidates and
+        Enumerated; elsewhere a backward pass raises an error, and .detach() or torch.no_grad() gives the values.
         """
         problem = self._problem(scores, mask, **parts)
-        layout = problem.layout
-        chosen = self.smoothing if smoothing is None else smoothing
-        found = chosen(problem.structure, problem.scores, self.mu if mu is None else mu).marginals
-        unary: Any = scattered(found.nodes, layout.index(), layout.nodes, layout.tail)
-        if not layout.is_padded:
-            sizes = [part.numel() // unary[:1].numel() for part in layout.given]
-            unary = [u.reshape(g.shape) for u, g in zip(torch.split(unary, sizes), layout.given, strict=True)]
-        if problem.edges is None or found.edges is None:
-            return Marginals(unary, None)
-        return Marginals(unary, _edge_marginals(problem, problem.edges, found.edges))
+        return marginals_of(problem, self.smoothing if smoothing is None else smoothing, self.mu if mu is None else mu)
 
     def extra_repr(self) -> str:
         return (
@@ -232,18 +207,3 @@ class StructuredLoss(nn.Module):
                 "loss(scores, target, structure=Tree(parents, n_labels))."
             )
         return layout_of(structure, scores, mask, lengths, self.ignore_index)
-
-
-def _edge_marginals(problem: Problem, edges: Edges, values: FloatArray) -> Tensor | list[Tensor]:
-    """In the shape of pairwise scores that every edge has for itself."""
-    layout = problem.layout
-    labels = layout.nodes.shape[-1]
-    size, per_node, chain = layout.rows.padded, isinstance(layout.structure, Tree), isinstance(layout.structure, Chain)
-    if size is None or not (per_node or chain):
-        return [torch.from_numpy(part).to(layout.nodes) for part in split_flat(values, edges.offsets)]
-    like = layout.nodes.new_empty((len(layout), size if per_node else size - 1, labels, labels))
-    index = layout.rows.kept
-    if chain and index is not None:
-        into = np.delete(np.arange(len(index)), problem.scores.offsets[:-1])
-        index = layout.rows.example[into] * (size - 1) + layout.rows.position[into] - 1
-    return scattered(values, index, like, 2)

@@ -1,0 +1,115 @@
+"""Marginals of a batch and their derivative: one node of torch's graph."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from casimir.curvature import hessian_product
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.smoothing import Smoothing
+from casimir.structures.chain import Chain
+from casimir.structures.tree import Tree
+from casimir.torch.batch import as_float64, flat_array, scattered
+from casimir.torch.function import Problem, Solved, differentiated_once
+
+
+class Marginals(NamedTuple):
+    """How much the outputs use each part: probabilities with Entropy smoothing and mu = 1.
+
+    unary     in the shape of the scores, 0 where there is nothing; a list where the scores were a list
+    pairwise  None without pairwise scores; [B, T - 1, L, L] for padded chains, [B, T, L, L] for padded trees, where
+              [b, t] belongs to the edge into position t + 1, or to that of node t; a list otherwise
+    """
+
+    unary: Tensor | list[Tensor]
+    pairwise: Tensor | list[Tensor] | None
+
+
+def marginals_of(problem: Problem, smoothing: Smoothing, mu: float) -> Marginals:
+    """The gradient of f_mu at the scores, through which gradients go back to them."""
+    layout, apply = problem.layout, _MarginalsFunction.apply
+    grid = _edge_grid(problem)
+    nodes, edges = apply(problem, grid, smoothing, mu, *problem.tensors)  # type: ignore[no-untyped-call]
+    if not layout.is_padded:
+        sizes = [part.numel() // max(nodes[:1].numel(), 1) for part in layout.given]
+        nodes = [u.reshape(g.shape) for u, g in zip(torch.split(nodes, sizes), layout.given, strict=True)]
+    if edges is not None and problem.edges is not None and grid is None:
+        edges = list(torch.split(edges, np.diff(problem.edges.offsets).tolist()))
+    return Marginals(nodes, edges)
+
+
+class _Grid(NamedTuple):
+    """Where edges lie in a padded tensor: its shape, and the rows int64[M] of reshape(-1, L, L); None for all."""
+
+    shape: tuple[int, ...]
+    rows: IntArray | None
+
+
+def _edge_grid(problem: Problem) -> _Grid | None:
+    """Of padded chains and trees, whose pairwise marginals have the shape of scores that every edge has for itself."""
+    layout, rows, labels = problem.layout, problem.layout.rows, problem.layout.nodes.shape[-1]
+    size, index = rows.padded, rows.kept
+    if problem.edges is None or size is None:
+        return None
+    if isinstance(layout.structure, Tree):
+        return _Grid((len(layout), size, labels, labels), index)
+    if not isinstance(layout.structure, Chain):
+        return None
+    if index is not None:
+        into = np.delete(np.arange(len(index)), problem.scores.offsets[:-1])
+        index = rows.example[into] * (size - 1) + rows.position[into] - 1
+    return _Grid((len(layout), size - 1, labels, labels), index)
+
+
+class _MarginalsFunction(torch.autograd.Function):
+    """(nodes, edges, start, stop) -> marginals in the shape of nodes, and [..., L, L] or None."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, problem: Problem, grid: _Grid | None, smoothing: Smoothing, mu: float, *tensors: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        layout = problem.layout
+        found = smoothing(problem.structure, problem.scores, mu).marginals
+        ctx.problem, ctx.grid, ctx.oracle, ctx.found = problem, grid, (smoothing, mu), found
+        ctx.set_materialize_grads(False)
+        nodes = _owned(scattered(found.nodes, layout.index(), layout.nodes, layout.tail), found.nodes)
+        if problem.edges is None or found.edges is None:
+            return nodes, None
+        like = layout.nodes.new_empty(found.edges.shape if grid is None else grid.shape)
+        return nodes, _owned(scattered(found.edges, None if grid is None else grid.rows, like, 2), found.edges)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
+        problem: Problem = ctx.problem
+        v = _direction(problem, ctx.found, ctx.grid, *upstream)
+        moved = hessian_product(ctx.oracle[0], problem.structure, problem.scores, ctx.oracle[1], ctx.found, v)
+        solved = Solved(np.zeros(0), moved.nodes, moved.edges)
+        found = problem.gradients(solved, np.ones(len(problem.chosen)), ctx.needs_input_grad[4:])
+        return None, None, None, None, *differentiated_once(found, upstream, problem.tensors)
+
+
+def _owned(tensor: Tensor, array: FloatArray) -> Tensor:
+    """A tensor that may be changed in place without changing the array, which the backward pass reads."""
+    shared = tensor.device.type == "cpu" and tensor.data_ptr() == array.ctypes.data
+    return tensor.clone() if shared else tensor
+
+
+def _direction(
+    problem: Problem, found: Scores, grid: _Grid | None, nodes: Tensor | None, edges: Tensor | None
+) -> Scores:
+    """Gradients by the marginals, in the layout of the marginals; None is zero."""
+    index, shape = problem.layout.index(), found.nodes.shape
+    a = np.zeros(shape) if nodes is None else _taken(nodes, problem.layout.tail, index)
+    if edges is None:
+        return Scores(a, found.offsets, shapes=found.shapes)
+    b = _taken(edges, 2, None if grid is None else grid.rows)
+    return Scores(a, found.offsets, b, found.edge_offsets, found.shapes)
+
+
+def _taken(tensor: Tensor, tail: int, rows: IntArray | None) -> FloatArray:
+    flat = flat_array(tensor, tail)
+    return as_float64(flat if rows is None else flat[rows])
