@@ -11,6 +11,8 @@ import numpy as np
 from casimir._validate import flat_labels, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.structures.base import Best, Expectation, TopK, check_mixture, check_scores, pad_topk, weighted_counts
+from casimir.structures.masks import Masks
+from casimir.structures.restricted import Restricted
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ class Candidates:
 
     def select(self, examples: Any) -> Candidates:
         return self
+
+    def restricted(self, allowed: Any) -> Restricted:
+        """The structure with fewer outputs: allowed is a list of bool[m_i], the candidates of each example, or None."""
+        return Restricted(self, Masks.of(allowed, "allowed", ()), counts=True)
 
     def _check(self, s: Scores) -> None:
         check_scores(s, (), "Candidates")
