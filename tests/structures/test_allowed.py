@@ -239,7 +239,6 @@ def test_messages_of_labels_that_never_meet_do_not_lose_outputs(labels: int, sca
     for soft in (chain.expect(s, 1.0), path.expect(t, 1.0)):
         np.testing.assert_allclose(soft.value, value, rtol=1e-11)
         np.testing.assert_allclose(soft.marginals.nodes, nodes, rtol=0, atol=1e-7)
-        assert not soft.marginals.nodes[nodes == 0.0].any() or scale > 1.0
     pairs = chain.expect(s, 1.0).marginals.pairwise(0)
     assert not pairs[:, ~allowed].any()
     np.testing.assert_allclose(pairs.sum(axis=2), nodes[:-1], rtol=0, atol=1e-7)

@@ -67,8 +67,10 @@ class AllowedLabels(NativeOracles):
 
     def check_allowed(self, s: Scores, y: Any, name: str = "y") -> None:
         """Raises where one of the outputs y, a list of int[p_i], is not allowed."""
-        flat = flat_labels(y, np.diff(s.offsets), self.n_labels, name)
         nodes = self.forbidden_nodes(s)
+        if nodes is None and self.allowed is None:
+            return
+        flat = flat_labels(y, np.diff(s.offsets), self.n_labels, name)
         if nodes is not None:
             for row in np.flatnonzero(nodes[np.arange(len(flat)), flat]):
                 i, v = _place(s.offsets, row)

@@ -64,6 +64,11 @@ class Structure(Protocol):
     label_costs(s, y, table)   Scores: sum_v table[y_v, y'_v] as part scores; table None counts wrong labels
     output_costs(s, values)    Scores: one given cost per output, as part scores; values: list of float64[|Y_i|]
     box_costs(s, y)            Scores: 1 - IoU(y, y') of outputs that are boxes, as part scores
+    restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
+                               (of Enumerated: which listed outputs) are left, a list of bool arrays or None
+    check_allowed(s, y, name)  raises where an output int[p_i] in the list y is not allowed
+    forbidden(s)               Scores of 0 and -inf that its oracles add to s, None when nothing is forbidden: nodes
+                               [N, L], edges one [L, L] for all edges or None
     """
 
     def max(self, s: Scores) -> Best:

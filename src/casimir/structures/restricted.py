@@ -173,7 +173,7 @@ def _ranges(s: Scores) -> FloatArray:
         total = np.array(span, dtype=np.float64) * (1 if s.shapes is None else s.shapes[:, 0])
     if s.edges is None or s.edge_offsets is None:
         return total
-    return total + segment_sums(np.ptp(s.edges.reshape(len(s.edges), -1), axis=1), s.edge_offsets)
+    return total + segment_sums(np.ptp(s.edges, axis=(1, 2)), s.edge_offsets)
 
 
 def kept_rows(allowed: Any, sizes: Sequence[int], one_list: bool) -> list[BoolArray]:
