@@ -12,6 +12,11 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+/// Messages from both sides that overlap by less have lost outputs to underflow, or will. Without forbidden scores
+/// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
+/// next.
+constexpr double kLeastOverlap = 1e-250;
+
 /// Rows of NV vectors of W doubles; NV = 0: the number of vectors is known only at run time.
 template <int W, int NV>
 struct Rows {
@@ -232,7 +237,7 @@ struct Rows {
     return L::highest(top);
   }
 
-  /// Largest and smallest entry of `count` rows; padding (-inf) does not count.
+  /// Largest and smallest entry of `count` rows; padding and forbidden scores (-inf) do not count.
   struct Range {
     double highest, lowest;
   };
@@ -318,7 +323,11 @@ struct Rows {
       sum_step(shape, potential, before, here);
       V overlap{};
       for (int j = 0; j < nv; ++j) overlap += L::load(here + j * W) * L::load(after + j * W);
-      const double inverse = 1.0 / L::sum(overlap);
+      const double common = L::sum(overlap);
+      // Labels that no allowed output joins drift apart without limit: start again in logs.
+      if (!(common >= kLeastOverlap && common < kInf))
+        return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+      const double inverse = 1.0 / common;
       for (int j = 0; j < nv; ++j) {
         const V message = L::load(here + j * W);
         L::store(nodes + t * stride + j * W, message * L::load(after + j * W) * inverse);
@@ -346,7 +355,8 @@ struct Rows {
     return value + mu * (logs + std::log(row_sum(shape, left + (p - 1) * stride)));
   }
 
-  /// The same in the log domain, for scores whose range over mu overflows doubles (one exp per pair of labels).
+  /// The same in the log domain, for scores whose range over mu overflows doubles (one exp per pair of labels), and for
+  /// forbidden scores that keep labels apart.
   static double expect_log(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
                            double* edge_out, std::int64_t edge_step, double* work) {
     const std::int64_t stride = shape.stride;
@@ -356,6 +366,7 @@ struct Rows {
     std::vector<double> terms(static_cast<std::size_t>(labels));
     const auto log_sum = [&] {
       const double top = *std::max_element(terms.begin(), terms.end());
+      if (top == -kInf) return top;  // nothing but forbidden scores
       double total = 0.0;
       for (const double term : terms) total += std::exp(term - top);
       return top + std::log(total);

@@ -54,7 +54,7 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
   labels_.resize(static_cast<std::size_t>(p));
   loss_.resize(static_cast<std::size_t>(p * shape.stride));
   complete_ = false;
-  // Padding has an infinite loss, so a finite limit keeps it out.
+  // Padding and forbidden labels have an infinite loss, so a finite limit keeps them out.
   const double limit = std::min(mu, std::numeric_limits<double>::max());
 
   const auto first = static_cast<std::int32_t>(std::max_element(beta, beta + shape.labels) - beta);

@@ -21,6 +21,8 @@ class KBest {
  public:
   /// Reads the tables of backward_max. Pulls at most k outputs; with a finite mu only those whose loss is below mu, and
   /// stops once the top-K strategy is exact (prop:smoothing:proj-simplex-2): mu <= sum_{i<=K} (z_i - z_{K+1}).
+  /// Forbidden outputs, of score -inf, lose infinitely much and are not pulled; only where all are forbidden is there
+  /// one, of value -inf.
   void run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
            const double* best, std::int64_t k, double mu);
 

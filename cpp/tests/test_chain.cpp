@@ -45,13 +45,21 @@ struct Output {
   std::vector<std::int64_t> labels;
 };
 
-/// All outputs of example i, best first, equal scores in lexicographic order.
+/// A share of all scores is -inf.
+void forbid(Instance& chain, double share, Random& random) {
+  for (double& value : chain.nodes)
+    if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
+  for (double& value : chain.edges)
+    if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
+}
+
+/// All allowed outputs of example i, best first, equal scores in lexicographic order.
 std::vector<Output> enumerate(const Instance& chain, std::size_t i) {
   std::vector<Output> outputs;
   std::vector<std::int64_t> y(static_cast<std::size_t>(chain.length(i)));
   const std::function<void(std::size_t, double)> extend = [&](std::size_t t, double score) {
     if (t == y.size()) {
-      outputs.push_back({score, y});
+      if (score > -INFINITY) outputs.push_back({score, y});
       return;
     }
     for (std::int64_t l = 0; l < chain.labels; ++l) {
@@ -100,7 +108,8 @@ void check_max_marginals(const Instance& chain, const std::vector<std::vector<Ou
         best = std::max(best, output.score);
       }
   casimir::chain_max_marginals(chain.batch(), 2, actual.data());
-  for (std::size_t j = 0; j < expected.size(); ++j) check_close(actual[j], expected[j], 1e-12);
+  for (std::size_t j = 0; j < expected.size(); ++j)
+    expected[j] > -INFINITY ? check_close(actual[j], expected[j], 1e-12) : check(actual[j] == -INFINITY);
 }
 
 void check_expect(const Instance& chain, const std::vector<std::vector<Output>>& all, double mu) {
@@ -124,8 +133,14 @@ void check_expect(const Instance& chain, const std::vector<std::vector<Output>>&
       }
     }
   }
-  for (std::size_t j = 0; j < nodes.size(); ++j) check_close(nodes[j], expected_nodes[j], 1e-12);
-  for (std::size_t j = 0; j < edges.size(); ++j) check_close(edges[j], expected_edges[j], 1e-12);
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    check_close(nodes[j], expected_nodes[j], 1e-12);
+    check(expected_nodes[j] > 0.0 || nodes[j] == 0.0);
+  }
+  for (std::size_t j = 0; j < edges.size(); ++j) {
+    check_close(edges[j], expected_edges[j], 1e-12);
+    check(expected_edges[j] > 0.0 || edges[j] == 0.0);
+  }
 }
 
 /// The loss of some output and its gradient, from the oracle that gives both parts.
@@ -160,6 +175,44 @@ void check_soft_loss(const Instance& chain, const std::vector<std::vector<Output
   for (std::size_t j = 0; j < edge_out.size(); ++j) check_close(edge_out[j], edge_expected[j], 1e-12);
 }
 
+void check_all(const Instance& chain) {
+  std::vector<std::vector<Output>> all;
+  for (std::size_t i = 0; i + 1 < chain.offsets.size(); ++i) {
+    all.push_back(enumerate(chain, i));
+    if (all.back().empty()) return;  // nothing is allowed: not for the core to judge
+  }
+  check_max_and_topk(chain, all);
+  check_max_marginals(chain, all);
+  check_expect(chain, all, 1.0);
+  check_expect(chain, all, 0.05);
+  check_soft_loss(chain, all, 1.0);
+  check_soft_loss(chain, all, 0.005);
+}
+
+/// Two groups of labels that no pair joins: the left half of the tokens prefers one, the right half the other, so that
+/// messages from the two sides agree less and less. With a slope of 0 all outputs are equally likely.
+void check_groups(int labels, std::int64_t p, double slope) {
+  Instance chain{labels, true, {0, p}, std::vector<double>(static_cast<std::size_t>(p * labels), 0.0), {}};
+  chain.edges.assign(static_cast<std::size_t>(labels * labels), 0.0);
+  for (std::int64_t y = 0; y < labels; ++y) {
+    for (std::int64_t z = 0; z < labels; ++z)
+      if (y % 2 != z % 2) chain.edges[chain.edge(0, 0, y, z)] = -INFINITY;
+    for (std::int64_t t = 0; t < p; ++t) chain.nodes[chain.node(0, t, y)] = (t < p / 2) == (y % 2 == 0) ? slope : 0.0;
+  }
+  std::vector<double> nodes(chain.nodes.size()), edges(static_cast<std::size_t>((p - 1) * labels * labels));
+  double value = 0.0;
+  casimir::chain_expect(chain.batch(), 1.0, 1, &value, nodes.data(), edges.data());
+  const double each = std::log(labels / 2), half = slope * static_cast<double>(p / 2);  // p and labels are even
+  check_close(value, half + static_cast<double>(p) * each + std::log(2.0), 1e-12);
+  for (const double node : nodes) check_close(node, 1.0 / labels, 1e-9);
+  for (std::int64_t t = 0; t + 1 < p; ++t)
+    for (std::int64_t cell = 0; cell < labels * labels; ++cell) {
+      const double pair = edges[static_cast<std::size_t>(t * labels * labels + cell)];
+      const bool joined = (cell / labels) % 2 == (cell % labels) % 2;
+      joined ? check_close(pair, 2.0 / (labels * labels), 1e-9) : check(pair == 0.0);
+    }
+}
+
 }  // namespace
 
 void test_chain() {
@@ -170,15 +223,12 @@ void test_chain() {
   } sizes[] = {{1, 5}, {2, 6}, {5, 4}, {8, 4}, {9, 4}, {13, 3}, {16, 3}, {33, 3}, {70, 2}};
   for (const auto& size : sizes)
     for (const bool shared : {true, false})
-      for (const bool ties : {false, true}) {
-        const Instance chain = make_instance(size.labels, size.length, shared, ties, random);
-        std::vector<std::vector<Output>> all;
-        for (std::size_t i = 0; i + 1 < chain.offsets.size(); ++i) all.push_back(enumerate(chain, i));
-        check_max_and_topk(chain, all);
-        check_max_marginals(chain, all);
-        check_expect(chain, all, 1.0);
-        check_expect(chain, all, 0.05);
-        check_soft_loss(chain, all, 1.0);
-        check_soft_loss(chain, all, 0.005);
-      }
+      for (const bool ties : {false, true})
+        for (const double share : {0.0, 0.1, 0.6}) {
+          Instance chain = make_instance(size.labels, size.length, shared, ties, random);
+          forbid(chain, share, random);
+          check_all(chain);
+        }
+  for (const int labels : {2, 4, 10, 34})
+    for (const double slope : {0.0, 1.0, 40.0}) check_groups(labels, 200, slope);
 }

@@ -2,7 +2,9 @@
 #include <limits>
 
 #include "testing.hpp"
+#include "tree/shared_tree_sum.hpp"
 #include "tree/tree_batch.hpp"
+#include "tree/tree_sum.hpp"
 
 using namespace testing;
 
@@ -70,7 +72,15 @@ Instance make_instance(Random& random) {
   return forest;
 }
 
-/// All labellings of an example, sorted by (-score, lexicographic).
+/// A share of all scores is -inf.
+void forbid(Instance& forest, double share, Random& random) {
+  for (double& value : forest.unary)
+    if (random.uniform(0.0, 1.0) < share) value = -kInf;
+  for (double& value : forest.edges)
+    if (random.uniform(0.0, 1.0) < share) value = -kInf;
+}
+
+/// All allowed labellings of an example, sorted by (-score, lexicographic).
 std::vector<Labels> sorted_outputs(const Instance& forest, std::size_t i) {
   std::vector<Labels> outputs{Labels(static_cast<std::size_t>(forest.offsets[i + 1] - forest.offsets[i]), 0)};
   for (;;) {
@@ -81,12 +91,14 @@ std::vector<Labels> sorted_outputs(const Instance& forest, std::size_t i) {
     ++*last;
     outputs.push_back(next);
   }
+  std::erase_if(outputs, [&](const Labels& y) { return forest.score(i, y) == -kInf; });
   std::stable_sort(outputs.begin(), outputs.end(),
                    [&](const Labels& a, const Labels& b) { return forest.score(i, a) > forest.score(i, b); });
   return outputs;
 }
 
 void check_instance(const Instance& forest, std::int64_t most_outputs) {
+  if (sorted_outputs(forest, 0).empty() || sorted_outputs(forest, 1).empty()) return;
   const casimir::TreeBatch batch = forest.batch();
   const auto total = static_cast<std::size_t>(batch.total()), labels = static_cast<std::size_t>(forest.labels);
   std::vector<double> best(2), soft(2), tables(total * labels), nodes(total * labels), edges(total * labels * labels);
@@ -121,8 +133,29 @@ void check_instance(const Instance& forest, std::int64_t most_outputs) {
   }
   check(value == top.values.end() && label == top.labels.end());
   for (std::size_t cell = 0; cell < most.size(); ++cell) {
-    check_close(tables[cell], most[cell], 0.0);
+    check(tables[cell] == most[cell]);
     check_close(nodes[cell], share[cell], 1e-12);
+    check(share[cell] > 0.0 || nodes[cell] == 0.0);
+  }
+}
+
+/// The sum over trees with one matrix for all edges is that of trees with a matrix each.
+void check_shared(const Instance& forest, double mu) {
+  if (!forest.shared || sorted_outputs(forest, 0).empty() || sorted_outputs(forest, 1).empty()) return;
+  const casimir::TreeBatch batch = forest.batch();
+  const auto labels = static_cast<std::size_t>(forest.labels);
+  casimir::SharedTreeSum shared;
+  casimir::TreeSum sum;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const casimir::TreeView tree = batch.tree(i);
+    const auto p = static_cast<std::size_t>(tree.p);
+    std::vector<double> nodes(p * labels), total(labels * labels, 0.0), all_nodes(p * labels);
+    std::vector<double> all_edges(p * labels * labels);
+    const double value = shared.run(tree, mu, forest.labels, nodes.data(), total.data());
+    check_close(value, sum.run(tree, mu, all_nodes.data(), all_edges.data()), 1e-12);
+    for (std::size_t cell = 0; cell < nodes.size(); ++cell) check_close(nodes[cell], all_nodes[cell], 1e-12);
+    for (std::size_t cell = 0; cell < all_edges.size(); ++cell) total[cell % total.size()] -= all_edges[cell];
+    for (const double difference : total) check_close(difference, 0.0, 1e-12);
   }
 }
 
@@ -130,7 +163,12 @@ void check_instance(const Instance& forest, std::int64_t most_outputs) {
 
 void test_tree() {
   Random random(12);
-  for (int round = 0; round < 300; ++round) check_instance(make_instance(random), round % 2 ? 20 : 150);
+  for (int round = 0; round < 600; ++round) {
+    Instance forest = make_instance(random);
+    forbid(forest, round % 2 ? random.uniform(0.0, 0.6) : 0.0, random);
+    check_instance(forest, round % 2 ? 20 : 150);
+    for (const double mu : {1.0, 0.002, 1e-4}) check_shared(forest, mu);  // in the range of doubles, at its end, beyond
+  }
   const std::int64_t circle[] = {1, 0}, offsets[] = {0, 2};
   check_refused([&] { casimir::tree_order(circle, offsets, 1); });
 }

@@ -12,27 +12,42 @@ namespace {
 using L = Lanes<8>;
 using V = L::V;
 constexpr std::int64_t kW = 8;
-constexpr double kWidest = 600.0;  // exp(-600) is a normal number
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kWidest = 600.0;         // exp(-600) is a normal number
+constexpr double kLeastMessage = 1e-280;  // below exp(-600), and far above what underflow takes away
+
+struct Range {
+  double low, high;
+};
+
+/// Of the scores that are not forbidden (-inf).
+Range allowed_range(const double* scores, std::int64_t count) {
+  Range range{kInf, -kInf};
+  for (std::int64_t j = 0; j < count; ++j) {
+    if (scores[j] > -kInf) range.low = std::min(range.low, scores[j]);
+    range.high = std::max(range.high, scores[j]);
+  }
+  return range;
+}
 
 }  // namespace
 
 double SharedTreeSum::run(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges) {
   const std::int64_t labels = tree.labels;
-  const auto [low, high] = std::minmax_element(tree.edges, tree.edges + labels * labels);
-  if (!((*high - *low) / mu < kWidest)) return run_in_logs(tree, mu, stride, nodes, edges);
-  const double top_edge = *high;
+  const auto [low, top_edge] = allowed_range(tree.edges, labels * labels);
+  if (!(top_edge > -kInf && (top_edge - low) / mu < kWidest)) return run_in_logs(tree, mu, stride, nodes, edges);
   width_ = (labels + kW - 1) / kW * kW;
   const auto cells = static_cast<std::size_t>(tree.p * width_), block = static_cast<std::size_t>(labels * width_);
   if (beta_.size() < cells) beta_.resize(cells), weight_.resize(cells), message_.resize(cells);
   factor_.assign(static_cast<std::size_t>(width_), 0.0);
   sums_.assign(block, 0.0);
-  matrix_.assign(block, -std::numeric_limits<double>::infinity());
+  matrix_.assign(block, -kInf);
   for (std::int64_t l = 0; l < labels; ++l)
     for (std::int64_t y = 0; y < labels; ++y)
       matrix_[static_cast<std::size_t>(l * width_ + y)] = (tree.edges[l * labels + y] - top_edge) / mu;
   for (std::size_t j = 0; j < block; j += kW) L::store(matrix_.data() + j, L::exp(L::load(matrix_.data() + j)));
   double value = 0.0;
-  up(tree, mu, top_edge, value, stride, nodes);
+  if (!up(tree, mu, top_edge, value, stride, nodes)) return run_in_logs(tree, mu, stride, nodes, edges);
   down(tree, stride, nodes);
   for (std::int64_t l = 0; l < labels; ++l)
     for (std::int64_t y = 0; y < labels; ++y)
@@ -41,15 +56,16 @@ double SharedTreeSum::run(const TreeView& tree, double mu, std::int64_t stride, 
   return value;
 }
 
-/// Weights b_t and messages of all positions; at roots the marginals themselves.
-void SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride,
+/// Weights b_t and messages of all positions; at roots the marginals themselves. Returns whether nothing was lost to
+/// underflow: with forbidden pairs a label of the parent may be left with labels of tiny weight only.
+bool SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride,
                        double* nodes) {
   const std::int64_t labels = tree.labels;
   const double inverse_mu = 1.0 / mu;
   for (std::int64_t t = 0; t < tree.p; ++t) {
     double* row = beta_.data() + t * width_;
     std::copy_n(tree.unary(t), labels, row);
-    std::fill(row + labels, row + width_, -std::numeric_limits<double>::infinity());
+    std::fill(row + labels, row + width_, -kInf);
   }
   for (std::int64_t t = tree.p - 1; t >= 0; --t) {
     const double* beta = beta_.data() + t * width_;
@@ -81,9 +97,20 @@ void SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double&
       L::store(message + j, even + odd);
     }
     double* above = beta_.data() + tree.parent[t] * width_;
-    for (std::int64_t y = 0; y < labels; ++y) above[y] += mu * std::log(message[y]);
+    for (std::int64_t y = 0; y < labels; ++y) {
+      if (message[y] < kLeastMessage && can_have(tree, beta, y)) return false;
+      above[y] += mu * std::log(message[y]);
+    }
     value += best + top_edge;  // the factors that messages leave out
   }
+  return true;
+}
+
+/// Whether the labels of a node leave its parent label y; beta: of the node.
+bool SharedTreeSum::can_have(const TreeView& tree, const double* beta, std::int64_t y) {
+  for (std::int64_t l = 0; l < tree.labels; ++l)
+    if (beta[l] > -kInf && tree.edges[l * tree.labels + y] > -kInf) return true;
+  return false;
 }
 
 void SharedTreeSum::down(const TreeView& tree, std::int64_t stride, double* nodes) {
@@ -95,7 +122,7 @@ void SharedTreeSum::down(const TreeView& tree, std::int64_t stride, double* node
     const double* message = message_.data() + t * width_;
     const double* b = weight_.data() + t * width_;
     double* here = nodes + tree.node[t] * stride;
-    for (std::int64_t y = 0; y < labels; ++y) f[y] = above[y] / message[y];
+    for (std::int64_t y = 0; y < labels; ++y) f[y] = message[y] > 0.0 ? above[y] / message[y] : 0.0;
     for (std::int64_t l = 0; l < labels; ++l) {
       const double* row = matrix_.data() + l * width_;
       double* sums = sums_.data() + l * width_;

@@ -24,7 +24,8 @@ class SharedTreeSum {
 
  private:
   double run_in_logs(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges);
-  void up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride, double* nodes);
+  bool up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride, double* nodes);
+  static bool can_have(const TreeView& tree, const double* beta, std::int64_t y);
   void down(const TreeView& tree, std::int64_t stride, double* nodes);
 
   std::int64_t width_ = 0;  // labels rounded up to whole vectors; padding is 0

@@ -53,6 +53,7 @@ class FirstOutputs {
 void TreeKBest::run(TreeMax& best, std::int64_t k, double mu) {
   values_.clear();
   outputs_.clear();
+  if (best.top() == -kInf) k = 1;  // all outputs are forbidden
   // Ties with the last output are rare; only when there are some is more pulled, in the hope to meet all of them.
   bool complete = search(best, k, k, mu);
   const std::int64_t count = std::min<std::int64_t>(k, static_cast<std::int64_t>(losses_.size()));

@@ -23,7 +23,8 @@ namespace casimir {
 class TreeKBest {
  public:
   /// Pulls at most k outputs. With a finite mu it stops before output K + 1 when that and all later ones have weight 0
-  /// in l2 smoothing (prop:smoothing:proj-simplex-2): mu <= sum_{i<=K} (z_i - z_{K+1}).
+  /// in l2 smoothing (prop:smoothing:proj-simplex-2): mu <= sum_{i<=K} (z_i - z_{K+1}). Forbidden outputs, of score
+  /// -inf, are not pulled; only where all are forbidden is there one, of value -inf.
   void run(TreeMax& best, std::int64_t k, double mu);
 
   std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tree/label_rows.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 /// Sums along a tree are off by some units in the last place; 2^-48 is 16 of them.
 constexpr double kRounding = 0x1p-48;
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -78,7 +80,9 @@ void TreeMax::marginals(double* out) {
         std::fill_n(here, labels, top_ - root_top_[static_cast<std::size_t>(t)]);
       } else {
         const double* above = out + tree_.node[tree_.parent[t]] * labels;
-        for (std::int64_t y = 0; y < labels; ++y) row_[static_cast<std::size_t>(y)] = above[y] - message(t)[y];
+        // Where the parent cannot have label y, its message may be -inf as well.
+        for (std::int64_t y = 0; y < labels; ++y)
+          row_[static_cast<std::size_t>(y)] = above[y] == -kInf ? -kInf : above[y] - message(t)[y];
         rows.max_rows(tree_.pair(t), row_.data(), here);
       }
       for (std::int64_t l = 0; l < labels; ++l) here[l] += beta(t)[l];

@@ -7,6 +7,9 @@
 // The score of an output is top - sum_t loss_t, where top is the sum of the roots' maxima: top-down, the labels of loss
 // 0 give the best outputs. Differences within rounding error of beta count as 0, so that ties are ties for scores such
 // as 0.1 as well.
+//
+// Scores of -inf forbid labels or pairs of labels; what uses them loses infinitely much. At least one output must be
+// left, and then the message to every label that the parent can have is finite.
 #pragma once
 
 #include <cstdint>

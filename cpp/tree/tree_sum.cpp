@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tree/label_rows.hpp"
 
 namespace casimir {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 double TreeSum::run(const TreeView& tree, double mu, double* nodes, double* edges) {
   const std::int64_t p = tree.p, labels = tree.labels, block = labels * labels;
@@ -25,6 +31,8 @@ double TreeSum::run(const TreeView& tree, double mu, double* nodes, double* edge
       }
       double* total = total_.data() + t * labels;
       rows.max_columns(tree.pair(t), beta, top_.data());
+      for (double& top : top_)
+        if (top == -kInf) top = 0.0;  // a label that the parent cannot have: all terms are exp(-inf) = 0
       rows.exp_columns(tree.pair(t), beta, top_.data(), inverse_mu, edges + tree.node[t] * block, total);
       double* above = beta_.data() + tree.parent[t] * labels;
       for (std::int64_t y = 0; y < labels; ++y) above[y] += top_[static_cast<std::size_t>(y)] + mu * std::log(total[y]);
@@ -32,8 +40,8 @@ double TreeSum::run(const TreeView& tree, double mu, double* nodes, double* edge
     for (std::int64_t t = 0; t < p; ++t) {
       if (tree.is_root(t)) continue;
       const double* above = nodes + tree.node[tree.parent[t]] * labels;
-      double* factor = total_.data() + t * labels;  // total >= 1: its largest term is exp(0)
-      for (std::int64_t y = 0; y < labels; ++y) factor[y] = above[y] / factor[y];
+      double* factor = total_.data() + t * labels;  // total >= 1, its largest term is exp(0); or 0, and so is above
+      for (std::int64_t y = 0; y < labels; ++y) factor[y] = factor[y] > 0.0 ? above[y] / factor[y] : 0.0;
       rows.scale_columns(factor, edges + tree.node[t] * block, nodes + tree.node[t] * labels);
     }
   });

@@ -3,7 +3,8 @@
 // On the way up,  beta_t(l) = unary_t(l) + sum_c m_c(l)  and  m_t(y) = mu log sum_l exp((beta_t(l) + pair_t(l, y)) /
 // mu). The terms of that sum, divided by it, are the probabilities of l given the parent's label y; so on the way down
 //     P(y_t = l, y_parent = y) = P(y_parent = y) P(l | y)
-// needs neither another exponential nor a quotient of messages. A subtree's sum holds a term exp(0), so it is never 0.
+// needs neither another exponential nor a quotient of messages. A subtree's sum holds a term exp(0), so it is 0 only
+// under a label that forbidden scores (-inf) keep from the parent.
 #pragma once
 
 #include <cstdint>

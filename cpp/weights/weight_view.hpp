@@ -31,6 +31,9 @@ struct ScatterTarget {
   std::int64_t row_end = INT64_MAX;
 };
 
+/// Scores of -inf forbid a label or a pair of labels: outputs that use them have score -inf and probability 0. At least
+/// one output must be left.
+///
 /// Shape of the rows: `stride` doubles hold `labels` scores; the padding of unary scores is -inf.
 struct RowShape {
   int labels;

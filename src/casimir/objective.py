@@ -14,7 +14,7 @@ from casimir._validate import positive_int
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss, is_smooth
 from casimir.losses.fenchel_young import check_own_smoothing
-from casimir.models.base import Linearization, ScoreModel, is_linear, linearize, scores_in_batches
+from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
 from casimir.problems import (
     ComposedProblem,
@@ -112,8 +112,15 @@ class Objective:
         self._composed: list[ComposedProblem] = []  # made when it is first needed, and shared with subproblems
         layout = model.scores(np.zeros(model.n_params), [0])
         structure.select([0]).score_of(layout, self.y[:1])  # the error of a wrong label or length comes early
+        self._check_truth()
         problem = core_problem(model, structure, self.loss.cost, self.y, offset) if native else None
         self._fused = None if problem is None else FusedProblem(problem, n_threads or default_threads(), self._scales)
+
+    def _check_truth(self) -> None:
+        """The truth must be among the outputs that the structure allows."""
+        if getattr(self.structure, "is_constrained", False):
+            constrained: Any = self.structure
+            constrained.check_allowed(layout_of(self.model), self.y)
 
     @property
     def n_examples(self) -> int:
@@ -233,7 +240,7 @@ class Objective:
         log_n_outputs = getattr(self.structure, "log_n_outputs", None)
         if log_n_outputs is None:
             return 1.0
-        return self._mean(log_n_outputs(scores_in_batches(self.model, np.zeros(self.n_params))))
+        return self._mean(log_n_outputs(layout_of(self.model)))
 
     def trivial_dual(self) -> DualPoint:
         """All weight on the truth: D = 0, a lower bound of every loss here."""

@@ -105,6 +105,24 @@ def test_crf_loss_is_the_negative_log_likelihood_by_brute_force() -> None:
     np.testing.assert_allclose(losses, wanted, atol=1e-12)
 
 
+@pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)
+@pytest.mark.parametrize("own", [False, True])
+def test_outputs_that_are_not_allowed_count_for_nothing(smoothing: Any, own: bool) -> None:
+    """The loss of a chain without repeats, with any smoothing, is that of its own oracles; so is the gradient."""
+    chain = cs.Chain(3, ~np.eye(3, dtype=bool), allowed_start=[True, False, True])
+    x, y = noise(2, 4, 3, grad=True), torch.tensor([[0, 1, 0, 2], [2, 1, 2, 0]])
+    pairwise = noise(2, 3, 3, 3, seed=1) if own else noise(3, 3, seed=1)
+    s = chain.scores(list(x.detach().numpy()), list(pairwise.numpy()) if own else pairwise.numpy())
+    loss = StructuredLoss(chain, None, smoothing, reduction="none")
+    found = loss(x, y, pairwise=pairwise)
+    np.testing.assert_allclose(found.detach(), expected(chain, s, list(y.numpy()), None, smoothing, 1.0), atol=1e-12)
+    found.sum().backward()
+    marginals = smoothing(chain, s, 1.0).marginals.nodes.reshape(2, 4, 3)
+    np.testing.assert_allclose(x.grad, marginals - np.eye(3)[y.numpy()], atol=1e-12)
+    with pytest.raises(ValueError, match=r"target\[1\]\[1:3\] has the labels 1, 1 one after another"):
+        loss(x, torch.tensor([[0, 1, 0, 2], [2, 1, 1, 0]]), pairwise=pairwise)
+
+
 def test_without_pairwise_scores_a_chain_is_cross_entropy_at_each_position() -> None:
     unary, y = noise(4, T, LABELS), integers(LABELS, 4, T)
     y[1, 2:4] = -100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from forests import list_tree, parent_arrays, random_parents
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -11,19 +12,7 @@ import casimir as cs
 from casimir.scores import Scores
 from casimir.structures.chain import Chain
 from casimir.structures.tree import Tree
-from casimir.testing import Listing, StructureContract, list_graph, rank
-
-
-@st.composite
-def parent_arrays(draw: st.DrawFn, most: int = 5) -> np.ndarray:
-    """A tree or forest whose nodes are numbered in any order."""
-    p = draw(st.integers(1, most))
-    numbers = draw(st.permutations(range(p)))
-    parents = np.full(p, -1)
-    for i in range(1, p):
-        above = draw(st.integers(-1 if draw(st.integers(0, 3)) == 0 else 0, i - 1))
-        parents[numbers[i]] = -1 if above < 0 else numbers[above]
-    return parents
+from casimir.testing import Listing, StructureContract, rank
 
 
 @st.composite
@@ -41,25 +30,12 @@ def trees(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> tuple[Tree, Sc
     return tree, tree.scores([array(len(above), labels) for above in parents], pairwise)
 
 
-def list_tree(tree: Tree, i: int) -> Listing:
-    parents = tree.parents(i)
-    return list_graph(tree.n_labels, len(parents), np.stack([np.arange(len(parents)), parents], axis=1))
-
-
 class TestTree(StructureContract):
     def instances(self, elements: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[Tree, Scores]]:
         return trees(elements)
 
     def listing(self, structure: Tree, s: Scores) -> list[Listing]:
         return [list_tree(structure, i) for i in range(len(s))]
-
-
-def random_parents(p: int, rng: np.random.Generator, roots: float = 0.0) -> np.ndarray:
-    numbers, parents = rng.permutation(p), np.full(p, -1)
-    for i in range(1, p):
-        if rng.random() >= roots:
-            parents[numbers[i]] = numbers[rng.integers(i)]
-    return parents
 
 
 def random_scores(tree: Tree, rng: np.random.Generator) -> Scores:

@@ -101,6 +101,13 @@ def scores_in_batches(model: ScoreModel, w: FloatArray) -> Scores:
     return concatenate([model.scores(w, examples) for examples in batches(model)])
 
 
+def layout_of(model: ScoreModel) -> Scores:
+    """Node scores of all examples that show their layout; a model that has `layout` knows it without any scores."""
+    layout = getattr(model, "layout", None)
+    known: Scores = scores_in_batches(model, np.zeros(model.n_params)) if layout is None else layout()
+    return known
+
+
 def chosen_examples(examples: Any, n: int) -> IntArray:
     """int64[m]: the numbers of the examples that an index array, a mask, a slice or None (all) picks."""
     numbers = np.arange(n)

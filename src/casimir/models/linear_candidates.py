@@ -80,6 +80,9 @@ class LinearCandidateModel:
     def n_params(self) -> int:
         return int(self.features.shape[1])
 
+    def layout(self) -> Scores:
+        return Scores.unchecked(np.zeros(len(self.features)), self.offsets)
+
     def zeros(self) -> FloatArray:
         return aligned_zeros(self.n_params)
 

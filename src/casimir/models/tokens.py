@@ -56,6 +56,10 @@ class TokenModel:
     def n_params(self) -> int:
         return (self.n_features + self.n_labels + self.extra_rows) * self.stride
 
+    def layout(self) -> Scores:
+        """Node scores of all examples, all 0."""
+        return Scores.unchecked(np.zeros((self.X.n_tokens, self.n_labels)), self.X.offsets)
+
     def zeros(self) -> FloatArray:
         """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)

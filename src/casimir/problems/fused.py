@@ -101,7 +101,7 @@ def _(
         return None
     sizes = np.diff(model.offsets)
     flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
-    fixed = fixed_scores(structure, Scores(np.zeros(len(model.features)), model.offsets), cost, y, offset)
+    fixed = fixed_scores(structure, model.layout(), cost, y, offset)
     if fixed is None:
         return core.linear_candidates(model.offsets, model.features, flat, None)
     of_truth = np.repeat(fixed.nodes[model.offsets[:-1] + flat], sizes)  # the core takes the truth's as 0
@@ -111,12 +111,17 @@ def _(
 def _fixed_of_tokens(
     model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
 ) -> tuple[FloatArray | None, FloatArray | None] | None:
-    """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own."""
-    layout = Scores(np.zeros((model.X.n_tokens, model.n_labels)), model.X.offsets)
-    fixed = fixed_scores(structure, layout, cost, y, offset)
-    if fixed is None:
-        return None, None
-    return None if fixed.edge_offsets is not None else (fixed.nodes, fixed.edges)
+    """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own.
+
+    -inf stands for what the structure does not allow.
+    """
+    layout = model.layout()
+    fixed, forbidden = fixed_scores(structure, layout, cost, y, offset), structure.forbidden(layout)
+    if fixed is not None and fixed.edge_offsets is not None:
+        return None
+    found = [s for s in (fixed, forbidden) if s is not None]
+    pairs = [s.edges for s in found if s.edges is not None]
+    return sum(s.nodes for s in found) if found else None, sum(pairs) if pairs else None
 
 
 def tree_problem(
@@ -139,7 +144,9 @@ def tree_problem(
 
 def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:
     """The outputs of structure.max(model.scores(w)), without a copy of the edge scores per edge."""
-    _, labels = tree_problem(model, structure).decode(w, n_threads())
+    fixed = _fixed_of_tokens(model, structure, None, [], None)
+    assert fixed is not None
+    _, labels = tree_problem(model, structure, None, *fixed).decode(w, n_threads())
     return split_flat(labels, structure.offsets)
 
 

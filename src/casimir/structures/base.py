@@ -78,6 +78,11 @@ class Structure(Protocol):
                                are listed float64[K_i], the cost of each; where they are boxes int[4], the box b of the
                                cost 1 - IoU(b, y)
     label_shapes(s)            int64[n, 2]: (p_i, L_i), where the layout of the scores does not show it
+    restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
+                               (of Enumerated: which listed outputs) are left, a list of bool arrays or None
+    check_allowed(s, y, name)  raises where an output int[p_i] in the list y is not allowed
+    forbidden(s)               Scores of 0 and -inf that its oracles add to s, None when nothing is forbidden: nodes
+                               [N, L], edges one [L, L] for all edges or None
     """
 
     def max(self, s: Scores) -> Best:

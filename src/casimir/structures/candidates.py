@@ -20,6 +20,8 @@ from casimir.structures.base import (
     pad_topk,
     weighted_counts,
 )
+from casimir.structures.masks import Masks
+from casimir.structures.restricted import Restricted
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,10 @@ class Candidates:
 
     def select(self, examples: Any) -> Candidates:
         return self
+
+    def restricted(self, allowed: Any) -> Restricted:
+        """The structure with fewer outputs: allowed is a list of bool[m_i], the candidates of each example, or None."""
+        return Restricted(self, Masks.of(allowed, "allowed", ()), counts=True)
 
     def _check(self, s: Scores) -> None:
         check_scores(s, (), "Candidates")

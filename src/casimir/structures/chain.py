@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,33 +16,63 @@ from casimir._validate import (
     ragged_float,
 )
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
-from casimir.structures.base import (
-    Expectation,
-    check_layout,
-    check_scores,
-    node_costs,
-)
-from casimir.structures.native import NativeOracles
+from casimir.structures.allowed import AllowedLabels, same
+from casimir.structures.base import Expectation, check_layout, check_scores, node_costs
+from casimir.structures.masks import BoolArray, Masks, Seen
 from casimir.structures.pairwise import EdgeLists, is_matrix, shared_scores
 
 
-@dataclass(frozen=True)
-class Chain(NativeOracles):
+@dataclass(frozen=True, eq=False, repr=False)
+class Chain(AllowedLabels):
     """score(y) = sum_v unary[v, y_v] + sum_v pairwise[v, y_v, y_{v+1}], y in {0..L-1}^p.
 
+    n_labels       L
+    allowed        bool[L, L]: which labels (from, to) may follow one another
+    allowed_start  bool[L]: the labels that the first token may have
+    allowed_stop   bool[L]: those of the last
+    labels         list of bool[p_i, L]: those of every token, or None for an example whose tokens may have any
+
+    Outputs that are not allowed are never returned and have no probability; without the arguments all are allowed.
     max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward, in logs where needed.
+
+    >>> chain = Chain(2, allowed=[[True, True], [False, True]])  # no 0 after a 1
+    >>> chain.max(chain.scores([[[0, 1], [1, 0], [0, 0]]], [[0, 0], [0, 0]])).outputs
+    [array([0, 0, 0])]
     """
 
     n_labels: int
+    allowed: Any = None
+    allowed_start: Any = None
+    allowed_stop: Any = None
+    labels: Any = None
     _core: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
+        set_ = functools.partial(object.__setattr__, self)
+        set_("n_labels", positive_int(self.n_labels, "n_labels"))
+        set_("allowed", self._mask(self.allowed, "allowed", 2))
+        set_("allowed_start", self._mask(self.allowed_start, "allowed_start", 1))
+        set_("allowed_stop", self._mask(self.allowed_stop, "allowed_stop", 1))
+        set_("labels", self._masks(self.labels))
+        set_("_seen", Seen(None if self.labels is None else len(self.labels)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chain) and all(
+            same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((Chain, self.n_labels))
+
+    def __repr__(self) -> str:
+        return f"Chain({self._described('allowed_start', 'allowed_stop')})"
 
     def scores(self, unary: Any, pairwise: Any) -> Scores:
         """unary: list of [p_i, L]; pairwise: [L, L] (from, to) shared by all, or a list of [p_i - 1, L, L]."""
         labels = self.n_labels
         nodes, offsets = ragged_float(unary, "unary", (labels,))
+        if self.labels is not None:
+            self.labels.check(offsets, "Chain")
         if is_matrix(pairwise):
             return Scores.unchecked(nodes, offsets, shared_scores(pairwise, labels))
         path = chain_edges(offsets)
@@ -67,9 +97,22 @@ class Chain(NativeOracles):
         )
         return total + segment_sums(pairs, chain_edge_offsets(offsets))
 
-    def log_n_outputs(self, s: Scores) -> FloatArray:
-        """float64[n]: p_i log L."""
-        return np.diff(s.offsets) * math.log(self.n_labels)
+    @property
+    def is_constrained(self) -> bool:
+        """Whether some output may not be allowed."""
+        return super().is_constrained or self.allowed_start is not None or self.allowed_stop is not None
+
+    def forbidden_nodes(self, s: Scores) -> FloatArray | None:
+        """float64[N, L]: 0, and -inf for labels that a token must not have; None when all are allowed."""
+        rows = super().forbidden_nodes(s)
+        if self.allowed_start is None and self.allowed_stop is None:
+            return rows
+        rows = np.zeros((s.offsets[-1], self.n_labels)) if rows is None else rows
+        filled = np.diff(s.offsets) > 0
+        for mask, ends in ((self.allowed_start, s.offsets[:-1]), (self.allowed_stop, s.offsets[1:] - 1)):
+            if mask is not None:
+                rows[ends[filled]] += np.where(mask, 0.0, -np.inf)
+        return rows
 
     def parts_of_cost(self, s: Scores, costs: Any) -> Scores:
         """sum_v costs[i][v, y_v] as node scores; costs: list of [p_i, L]."""
@@ -77,10 +120,35 @@ class Chain(NativeOracles):
         return node_costs(s, costs)
 
     def select(self, examples: Any) -> Chain:
-        return self
+        if self.labels is None:
+            return self
+        chosen = np.arange(len(self.labels))[examples]
+        part = self._with_labels(self.labels.select(chosen))
+        object.__setattr__(part, "_seen", self._seen.select(chosen))
+        return part
+
+    def _with_labels(self, labels: Masks) -> Chain:
+        return replace(self, labels=labels)
+
+    def _ends(self, offsets: IntArray) -> tuple[IntArray, IntArray]:
+        right = np.delete(np.arange(offsets[-1]), offsets[:-1])
+        return right - 1, right
+
+    def _describe(self, u: int, v: int, label: int, other: int) -> str:
+        return f"[{u}:{v + 1}] has the labels {label}, {other} one after another"
+
+    def _stuck(self, i: int, rows: BoolArray, pairs: BoolArray) -> str:
+        left = rows[0]
+        for t in range(1, len(rows)):
+            if not left.any():
+                return f"no label is left for token {t - 1} of {len(rows)}"
+            left = rows[t] & (left @ pairs)
+        return f"no label is left for token {len(rows) - 1}, the last one"
 
     def _arrays(self, s: Scores) -> tuple[FloatArray, IntArray, FloatArray]:
         check_scores(s, (self.n_labels,), "Chain")
+        if self.labels is not None:
+            self.labels.check(s.offsets, "Chain")
         if s.edges is None:
             return s.nodes, s.offsets, np.zeros((self.n_labels, self.n_labels))
         if s.edges.shape[-2:] != (self.n_labels, self.n_labels):

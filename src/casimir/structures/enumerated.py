@@ -11,6 +11,7 @@ import numpy as np
 from casimir._validate import as_float, finite_float, positive_float, positive_int, ragged_float, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Best, Expectation, TopK, check_layout, check_mixture, check_scores
+from casimir.structures.restricted import kept_rows
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,6 +166,13 @@ class Enumerated:
         chosen.shared = False
         chosen._tables = [self._tables[i] for i in np.arange(len(self._tables))[examples]]
         return chosen
+
+    def restricted(self, allowed: Any) -> Enumerated:
+        """The structure with fewer outputs: allowed is a list of bool[K_i], those of the listed ones, or None."""
+        kept = kept_rows(allowed, [len(table.outputs) for table in self._tables], self.shared)
+        return Enumerated(
+            [self.outputs(i)[rows] for i, rows in enumerate(kept)], [self.parts(i)[rows] for i, rows in enumerate(kept)]
+        )
 
     def _table(self, i: int) -> _Table:
         return self._tables[0 if self.shared else i]

@@ -18,7 +18,9 @@ from casimir.structures.base import (
     check_scores,
     weighted_counts,
 )
+from casimir.structures.masks import Masks
 from casimir.structures.native import NativeOracles
+from casimir.structures.restricted import Restricted
 
 _MORE_ROWS = (
     "every row takes a column of its own. Transpose the weights, or use Matching(null=True), "
@@ -101,6 +103,11 @@ class Matching(NativeOracles):
 
     def select(self, examples: Any) -> Matching:
         return self
+
+    def restricted(self, allowed: Any) -> Restricted:
+        """The structure with fewer outputs: allowed is a list of bool of the shape of unary(i), the columns that each
+        row may take, or None."""
+        return Restricted(self, Masks.of_matrices(allowed, "allowed"))
 
     def _check_shape(self, shape: tuple[int, ...], i: int) -> None:
         needed = "[p, q + 1], the last column for unmatched rows," if self.null else "[p, q] with p <= q,"

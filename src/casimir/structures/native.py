@@ -13,7 +13,9 @@ from casimir._threads import n_threads
 from casimir._validate import positive_float, positive_int
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures.base import Best, Pulled, TopK, check_scores, node_costs, pad_topk, split_flat, split_outputs
+from casimir.structures.masks import Masks
 from casimir.structures.pairwise import EdgeLists
+from casimir.structures.restricted import Restricted
 
 
 class NativeOracles:
@@ -48,8 +50,12 @@ class NativeOracles:
         """What the core's functions read, checked."""
         raise NotImplementedError
 
+    def _oracle_arrays(self, s: Scores) -> tuple[Any, ...]:
+        """The same with the constraints of the structure."""
+        return self._arrays(s)
+
     def _call(self, oracle: str, s: Scores, *arguments: Any) -> Any:
-        return getattr(core, f"{self._core}_{oracle}")(*self._arrays(s), *arguments, n_threads())
+        return getattr(core, f"{self._core}_{oracle}")(*self._oracle_arrays(s), *arguments, n_threads())
 
 
 class LabelledGraph(NativeOracles):
@@ -78,6 +84,10 @@ class LabelledGraph(NativeOracles):
         """sum_v costs[i][v, y_v] as node scores; costs: list of [p_i, L]."""
         self._check(s)
         return node_costs(s, costs)
+
+    def restricted(self, allowed: Any) -> Any:
+        """The structure with fewer outputs: allowed is a list of bool[p_i, L], the labels of every node, or None."""
+        return Restricted(self, Masks.of(allowed, "allowed", (self.n_labels,)), counts=True)
 
     def _check(self, s: Scores) -> None:
         """Whether the scores belong to the graphs."""

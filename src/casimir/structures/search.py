@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -201,6 +201,12 @@ class SearchOracles:
         """At most k outputs, fewer once proj_simplex(z / mu) has no use for more (prop:smoothing:proj-simplex-2)."""
         found = self._reported(s, positive_int(k, "k"), positive_float(mu, "mu"))
         return Pulled([r.values for r in found], [r.outputs for r in found], _missed(found))
+
+    def restricted(self, allowed: Any) -> NoReturn:
+        raise Intractable(
+            f"{type(self).__name__} cannot leave out single outputs: the bounds of its search are those of all. Give "
+            "them low scores, or use Candidates or Enumerated for a list of outputs, which have `restricted`."
+        )
 
     def _reported(self, s: Scores, k: int, mu: float) -> list[SearchResult]:
         found = self._search(s, k, mu)

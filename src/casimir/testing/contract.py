@@ -75,6 +75,11 @@ class StructureContract:
         """A direction in which scores may move and stay scores of the structure."""
         return random_like(s, rng)
 
+    def cost_table_size(self, structure: Any, ranked: list[Ranked]) -> int | None:
+        """Labels of a cost table; None where examples differ in them. By default all labels occur in some output."""
+        sizes = {1 + int(r.outputs.max()) for r in ranked}
+        return sizes.pop() if len(sizes) == 1 else None
+
     def smoothings(self, pairs: list[tuple[Smoothing, str]]) -> list[Smoothing]:
         """Those whose oracle the structure has."""
         return [smoothing for smoothing, oracle in pairs if oracle in self.oracles]
@@ -215,9 +220,8 @@ class StructureContract:
         if not (self.labelled and hasattr(structure, "parts_of_cost")):
             return
         rng = np.random.default_rng(seed)
-        labels = 1 + max(int(r.outputs.max()) for r in ranked)
-        same = len({int(r.outputs.max()) for r in ranked}) == 1
-        cost = Hamming(rng.random((labels, labels)) * (1 - np.eye(labels)) if weighted and same else None)
+        labels = self.cost_table_size(structure, ranked) if weighted else None
+        cost = Hamming(None if labels is None else rng.random((labels, labels)) * (1 - np.eye(labels)))
         y = [r.outputs[rng.integers(len(r.z))] for r in ranked]
         parts = cost.parts(structure, s, y)
         other = [r.outputs[rng.integers(len(r.z))] for r in ranked]

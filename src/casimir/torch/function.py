@@ -72,10 +72,13 @@ class Problem:
             labels = self.scores.nodes.shape[1:]
             return Solved(np.zeros(0), np.zeros(self.scores.nodes.shape), np.zeros((0, *labels, *labels)))
         s = self.scores
+        if hasattr(self.structure, "check_allowed"):
+            self.structure.check_allowed(s, self.layout.outputs(), "target")
         if cost is not None:  # y costs nothing, so that its score stays as it is
             s = s + cost.parts(self.structure, s, self.layout.outputs())
         if isinstance(smoothing, Entropy) and isinstance(self.structure, Chain) and isinstance(self.layout, Labels):
-            return _soft_chain_loss(s, self.layout.flat_targets, mu)
+            forbidden = self.structure.forbidden(s)
+            return _soft_chain_loss(s if forbidden is None else s + forbidden, self.layout.flat_targets, mu)
         answer = smoothing(self.structure, s, mu)
         truth = indicator(self.structure, s, self.layout.outputs())
         edges = answer.marginals.edges
