@@ -174,6 +174,4 @@ def _times(parts: Scores, scales: FloatArray) -> Scores:
         edges = edges * np.repeat(scales, np.diff(parts.edge_offsets))[:, None, None]
     nodes = parts.nodes * of_nodes.reshape(-1, *[1] * (parts.nodes.ndim - 1))
     whole = None if parts.whole is None else parts.whole * scales
-    return Scores.unchecked(
-        nodes, parts.offsets, edges, parts.edge_offsets, parts.shapes, whole, parts.reference
-    )
+    return Scores.unchecked(nodes, parts.offsets, edges, parts.edge_offsets, parts.shapes, whole, parts.reference)

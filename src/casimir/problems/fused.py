@@ -119,9 +119,11 @@ def _fixed_of_tokens(
     fixed, forbidden = fixed_scores(structure, layout, cost, y, offset), structure.forbidden(layout)
     if fixed is not None and fixed.edge_offsets is not None:
         return None
-    found = [s for s in (fixed, forbidden) if s is not None]
-    pairs = [s.edges for s in found if s.edges is not None]
-    return sum(s.nodes for s in found) if found else None, sum(pairs) if pairs else None
+    if fixed is None or forbidden is None:
+        found = fixed or forbidden
+    else:
+        found = fixed + forbidden
+    return (None, None) if found is None else (found.nodes, found.edges)
 
 
 def tree_problem(
