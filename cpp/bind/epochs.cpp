@@ -89,7 +89,6 @@ void scatter(const Problem& problem, std::int64_t i, Vector marginals, double sc
 
 nb::object truth(const Problem& problem, std::int64_t i) {
   check_example(problem, i);
-  if (!problem.has_truth()) throw std::invalid_argument("there is no truth: give y.");
   std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_count(i)));
   problem.subtract_truth(i, marginals.data());
   for (double& value : marginals) value = 0.0 - value;

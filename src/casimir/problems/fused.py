@@ -119,10 +119,9 @@ def _fixed_of_tokens(
     fixed, forbidden = fixed_scores(structure, layout, cost, y, offset), structure.forbidden(layout)
     if fixed is not None and fixed.edge_offsets is not None:
         return None
-    if fixed is None or forbidden is None:
-        found = fixed or forbidden
-    else:
-        found = fixed + forbidden
+    if fixed is not None and forbidden is not None:
+        fixed = fixed + forbidden
+    found = forbidden if fixed is None else fixed
     return (None, None) if found is None else (found.nodes, found.edges)
 
 
