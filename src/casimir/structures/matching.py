@@ -19,7 +19,7 @@ from casimir.structures.base import (
     weighted_counts,
 )
 from casimir.structures.masks import Masks
-from casimir.structures.native import NativeOracles
+from casimir.structures.core_oracles import NativeOracles
 from casimir.structures.restricted import Restricted
 
 _MORE_ROWS = (

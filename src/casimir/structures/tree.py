@@ -13,7 +13,7 @@ from casimir.scores import IntArray, Scores, offsets_of, ragged_rows
 from casimir.structures.allowed import AllowedLabels, same
 from casimir.structures.base import Expectation
 from casimir.structures.masks import BoolArray, Masks, Seen
-from casimir.structures.native import LabelledGraph
+from casimir.structures.core_oracles import LabelledGraph
 from casimir.structures.pairwise import EdgeLists
 
 
