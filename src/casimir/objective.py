@@ -337,6 +337,8 @@ class Objective:
 
 def _checked_output(output: Any, example: int) -> Any:
     """int64[p] of one output, or a mask; numbers with a fraction are no labels."""
+    if isinstance(output, np.ndarray) and output.dtype == np.int64 and output.ndim == 1:
+        return output
     array = np.atleast_1d(np.asarray(output))
     if array.dtype == np.bool_:
         return array

@@ -295,9 +295,12 @@ class _SharedAverage:
 
 
 def _arguments(iterate: DualIterate) -> tuple[Any, ...]:
+    sigma = iterate.penalty.strong_convexity
+    if iterate.g is None:  # w moves along straight lines, so the curvature is all that counts
+        return core.Penalty(0.0, sigma, None, None, 0.0, None), sigma, iterate.w, None
     penalty = core_penalty(iterate.penalty)
     assert penalty is not None, "the objective sends unknown penalties to the composed problem"
-    return penalty, iterate.penalty.strong_convexity, iterate.w, iterate.g
+    return penalty, sigma, iterate.w, iterate.g
 
 
 def known_smoothing(smoothing: Smoothing, mu: float) -> Any:
