@@ -23,7 +23,11 @@ def problem(mask: Any = MASK, native: bool = True) -> tuple[cs.Objective, list[n
         f[true[0], 0] -= 2.0  # so that the first weight would like to be negative
     model = cs.LinearCandidateModel(features)
     costs = [1.0 - np.eye(4)[true[0]] for true in y]
-    return cs.Objective(model, cs.Candidates(), cs.Hamming(), y, cs.Ridge(LAM, nonnegative=mask), native=native), features, costs
+    return (
+        cs.Objective(model, cs.Candidates(), cs.Hamming(), y, cs.Ridge(LAM, nonnegative=mask), native=native),
+        features,
+        costs,
+    )
 
 
 def constrained_optimum() -> float:
