@@ -125,7 +125,10 @@ class Separable:
 
     def _l2(self) -> Any:
         """l2 s: a number or float64[d]; 1 on weights that are fixed, where it does not matter."""
-        return self.l2 if self.strengths is None else np.where(np.isinf(self.strengths), 1.0, self.l2 * self.strengths)
+        if self.strengths is None:
+            return self.l2
+        fixed = np.isinf(self.strengths)
+        return np.where(fixed, 1.0, self.l2 * np.where(fixed, 0.0, self.strengths))
 
     def _excess(self, g: FloatArray) -> FloatArray:
         """float64[d]: by how much g_j goes beyond l1_j, in the directions that are allowed."""
