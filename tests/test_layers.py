@@ -12,8 +12,8 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores"},
-    {"structures", "smoothing", "curvature", "costs", "losses", "penalties", "features", "vocabulary", "models"},
-    {"problems", "duality"},
+    {"structures", "smoothing", "curvature", "costs", "features", "vocabulary", "models"},
+    {"kernels"},
     {"objective", "linearized"},
     {"solvers"},
     {"estimators", "persistence", "encoding", "loading"},
