@@ -9,7 +9,6 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
                MutableVector marginals, MutableVector gradient) {
   const std::int64_t n = problem.n_examples();
   check_size(w.size(), problem.n_params(), "w");
-  if (!problem.has_truth()) throw std::invalid_argument("losses need labels: give y.");
   if (!marginals.empty()) check_size(marginals.size(), problem.marginal_offset(n), "marginals");
   if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
   const WeightView view{w.data()};

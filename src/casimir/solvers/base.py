@@ -46,6 +46,7 @@ class Monitor(Protocol):
         lipschitz: float | None = None,
         gamma: float | None = None,
         prox_gradient: float | None = None,
+        gap: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
         """Records the iterate w (not kept: it is copied if it is the best). Returns True when the run should end.
@@ -54,6 +55,7 @@ class Monitor(Protocol):
         dual       a dual point, or the value of one
         lipschitz, gamma    the constant L and the step length in use, for the trace
         prox_gradient   an upper bound of |w - w'| / eta of an exact prox-linear step, for the trace
+        gap        of the convex model that a round or step has minimised, where F itself has no lower bound
         is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
         """
         ...

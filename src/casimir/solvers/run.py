@@ -27,10 +27,12 @@ class Result:
     """w          float64[d]: the best point seen
     objective  F(w)
     dual       a lower bound of min F
-    gap        (objective - dual) / objective: w is certified to be this close to the optimum
-    status     "converged" (gap <= tol), "stationary" (no step of ProxLinear can improve a non-convex objective by a
-               share of more than tol), "epochs" (budget used up), "callback", "interrupted", "stalled" (the solver
-               could not improve any more) or "diverged" (the weights became infinite)
+    gap        (objective - dual) / objective: w is certified to be this close to the optimum. Where truths are sets,
+               that of the last round's convex problem
+    status     "converged" (gap <= tol), "stationary" (no step of ProxLinear and no round of ConcaveConvex can improve
+               a non-convex objective by a share of more than tol), "epochs" (budget used up), "callback",
+               "interrupted", "stalled" (the solver could not improve any more) or "diverged" (the weights became
+               infinite)
     trace      a TraceRow per evaluated epoch
     """
 
@@ -139,6 +141,7 @@ class Recorder:
         lipschitz: float | None = None,
         gamma: float | None = None,
         prox_gradient: float | None = None,
+        gap: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
         self._epoch += 1
@@ -164,7 +167,7 @@ class Recorder:
             objective=value,
             smoothed=smoothed,
             dual=self._dual,
-            gap=relative_gap(self._best, self._dual),
+            gap=relative_gap(self._best, self._dual) if gap is None else gap,
             mu=mu,
             kappa=kappa,
             lipschitz=lipschitz,
@@ -172,7 +175,7 @@ class Recorder:
             prox_gradient=prox_gradient,
         )
         self.trace.rows.append(row)
-        return self._call_back(row, w) or self._finished(row, is_stationary)
+        return self._call_back(row, w) or self._finished(row, gap is None, is_stationary)
 
     def result(self, start: FloatArray) -> Result:
         """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
@@ -181,7 +184,7 @@ class Recorder:
             value = self._objective.value(start)
             if value < self._best:
                 self._best, self._best_w = value, start.copy()
-        gap = relative_gap(self._best, self._dual)
+        gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
@@ -193,9 +196,9 @@ class Recorder:
             self.status = "callback"
         return any(wants_to_stop)
 
-    def _finished(self, row: TraceRow, is_stationary: bool) -> bool:
-        if row.gap <= self._tol or is_stationary:
-            self.status = "converged" if row.gap <= self._tol else "stationary"
+    def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
+        if (is_certified and row.gap <= self._tol) or is_stationary:
+            self.status = "stationary" if is_stationary and not self._objective.is_convex else "converged"
             return True
         if row.epoch >= self._epochs:
             self.status = "epochs"

@@ -84,7 +84,7 @@ class SAGA:
     ) -> InnerState:
         """The table of the last subproblem goes on; the first one is made by a full pass at w."""
         if before is not None:
-            return replace(before, w=w)
+            return replace(before, w=w, evaluation=self._evaluated(objective, loss, w), is_worse=False)
         first = objective.evaluate(w, loss, keep=True)
         assert first.marginals is not None
         assert first.gradient is not None

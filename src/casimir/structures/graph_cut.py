@@ -9,7 +9,7 @@ import numpy as np
 from casimir._validate import ragged_float
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.native import LabelledGraph
+from casimir.structures.core_oracles import LabelledGraph
 from casimir.structures.pairwise import EdgeLists
 
 _ROUNDING = 1e-9  # of the largest score of a pair: what a pair may lack and still count as submodular
