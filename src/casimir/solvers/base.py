@@ -139,4 +139,4 @@ def nearest_allowed(penalty: Penalty, w: FloatArray) -> FloatArray:
         return w
     own = getattr(penalty, "separable", None)
     nearest: FloatArray = penalty.prox(w, _SHORTEST_STEP) if own is None else own.allowed(w)
-    return nearest
+    return w if np.array_equal(nearest, w) else nearest
