@@ -12,7 +12,7 @@ from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Proximal
 from casimir.scores import FloatArray
-from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
+from casimir.solvers.base import Inner, InnerState, Monitor, check_inner, nearest_allowed
 from casimir.solvers.regimes import Regime, default_kappa
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
@@ -70,7 +70,8 @@ class Casimir:
             kappa = regime.kappa(k)
             problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
             delta = regime.delta(k) if self.stopping == "accuracy" else None
-            new = subproblems.solve(problem, loss, self._start(w, z, z_before, regime, k), kappa, z, delta)
+            start = nearest_allowed(objective.penalty, self._start(w, z, z_before, regime, k))
+            new = subproblems.solve(problem, loss, start, kappa, z, delta)
             for state in subproblems.seen:
                 if state.evaluation.dual is not None:
                     dual = dual.towards(state.evaluation.dual, objective.penalty)

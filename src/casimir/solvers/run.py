@@ -94,6 +94,11 @@ def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
     own = getattr(objective.penalty, "separable", None)
     if own is not None and not np.array_equal(own.allowed(start), start):
         raise ValueError("w0 has weights that the penalty forbids: negative ones, or ones that it fixes at 0.")
+    if not np.isfinite(objective.penalty.value(start)):
+        raise ValueError(
+            f"{type(objective.penalty).__name__} is infinite at {'w = 0' if w0 is None else 'w0'}; "
+            "give a w0 that it allows."
+        )
     return start
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from casimir._validate import all_finite, ragged_float
+from casimir._validate import all_finite, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores
 
 
@@ -166,6 +166,16 @@ def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
     check_layout(s, node_shape, name)
     if not all_finite(s.nodes) or (s.edges is not None and not all_finite(s.edges)):
         raise ValueError(f"{name} got scores that are NaN or infinite; they must be finite. Check weights and costs.")
+
+
+def checked_k(k: Any) -> int:
+    """How many outputs a caller asks for: a whole number, 1 or larger."""
+    return positive_int(k, "k")
+
+
+def checked_mu(mu: Any) -> float:
+    """A level of smoothing: finite and larger than 0."""
+    return positive_float(mu, "mu")
 
 
 def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> None:
