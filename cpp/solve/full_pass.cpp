@@ -30,8 +30,10 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
       if (gradient.empty()) continue;
       if (kept) std::copy_n(x, problem.marginal_count(i), kept);
       problem.subtract_truth(i, x);
-      if (scale != 1.0)
-        for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] *= scale;
+      if (scale != 1.0) {
+        const std::int64_t count = problem.marginal_count(i);
+        for (std::int64_t j = 0; j < count; ++j) x[j] *= scale;
+      }
       problem.collect(i, x, lists[static_cast<std::size_t>(worker)]);
     }
   });

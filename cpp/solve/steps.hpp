@@ -78,8 +78,10 @@ SeenSums run_steps(const Problem& problem, Order order, const Smoothing& smoothi
     seen.loss += scale * answer.value;
     seen.cost += scale * answer.cost;
     subtract_reference(i, x);
-    if (scale != 1.0)
-      for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] *= scale;
+    if (scale != 1.0) {
+      const std::int64_t count = problem.marginal_count(i);
+      for (std::int64_t j = 0; j < count; ++j) x[j] *= scale;
+    }
     iterate.step(i, x, gamma(t), weight(t));
   }
   iterate.finish();

@@ -95,7 +95,7 @@ class Objective:
     ) -> None:
         self.model, self.structure, self.native, self.offset = model, structure, native, offset
         self.loss: Loss = as_loss(loss)
-        self.penalty: Penalty = as_penalty(penalty)
+        self.penalty: Penalty = as_penalty(penalty, model.n_params)
         check_own_smoothing(self.loss.smoothing)
         self.n_threads = None if n_threads is None else positive_int(n_threads, "n_threads")
         self.y = [_checked_output(output, i) for i, output in enumerate(y)]

@@ -22,6 +22,7 @@ _DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu
 _SMALLEST_MU = 1e-12  # relative to the first: below it smoothing changes nothing that doubles can tell
 _MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
 _LONGEST_SEARCH = 2.0**10  # and no step size helps
+_ROUNDING = 1e-14  # relative to the subproblem's value: what is left to gain when nothing is
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,10 @@ class _Subproblems:
 
 
 def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatArray, delta: float) -> bool:
-    """The gradient is that of the subproblem, or the length of a proximal step over the step size."""
+    """The gradient is that of the subproblem, or the length of a proximal step over the step size.
+
+    A point that nothing improves any more is accurate too: where z is optimal, w - z vanishes with the gradient.
+    """
     gradient, penalty, moved = state.evaluation.gradient, problem.penalty, state.w - z
     assert gradient is not None
     quadratic, sigma = penalty.quadratic, penalty.strong_convexity
@@ -186,4 +190,5 @@ def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatAr
         gradient = (state.w - penalty.prox(state.w - t * gradient, t)) / t
     else:
         gradient = gradient + quadratic.sigma * (state.w if quadratic.center is None else state.w - quadratic.center)
-    return dot(gradient, gradient) <= sigma * delta * kappa * dot(moved, moved)
+    nothing = 2.0 * sigma * _ROUNDING * abs(state.evaluation.smoothed)
+    return dot(gradient, gradient) <= max(sigma * delta * kappa * dot(moved, moved), nothing)

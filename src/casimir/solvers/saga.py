@@ -9,7 +9,7 @@ import numpy as np
 from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir.losses import Loss, smoothed
-from casimir.objective import Evaluation, Objective
+from casimir.objective import Objective
 from casimir.penalties import Penalty
 from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
@@ -82,15 +82,13 @@ class SAGA:
     def start(
         self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
     ) -> InnerState:
-        """The table of the last subproblem goes on; the first one is made by a full pass at w."""
-        if before is not None:
-            return replace(before, w=w, evaluation=self._evaluated(objective, loss, w), is_worse=False)
+        """A table from a full pass at w, and L. An old table may point uphill where w is nearly optimal."""
         first = objective.evaluate(w, loss, keep=True)
         assert first.marginals is not None
         assert first.gradient is not None
         table = Table(first.marginals, np.array(first.gradient))
-        state = InnerState(w, first, self.lipschitz, memory=table)
-        if self.lipschitz is not None:
+        state = InnerState(w, first, self.lipschitz if before is None else before.lipschitz, memory=table)
+        if state.lipschitz is not None:
             return state
 
         def trial(lipschitz: float, trial_rng: np.random.Generator, steps: int) -> FloatArray:
@@ -101,17 +99,17 @@ class SAGA:
         return replace(state, lipschitz=search_lipschitz(objective, loss, w, first.smoothed, trial, rng))
 
     def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
-        """A step per example. The evaluation at the end is for the certificate alone."""
+        """A step per example; the table of `state` is updated in place, and stays so when the epoch is taken back.
+
+        The evaluation at the end is for the certificate alone.
+        """
         objective.count("steps", objective.n_active)
-        table = state.memory.copy() if self.lipschitz is None else state.memory  # a worse epoch is taken back
+        table = state.memory
         w = self._steps(objective, loss, state, table, objective.permutation(rng))
-        after, before = self._evaluated(objective, loss, w), state.evaluation.smoothed
+        after, before = objective.evaluate(w, loss, count="evaluations"), state.evaluation.smoothed
         is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
         assert state.lipschitz is not None
         return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table)
-
-    def _evaluated(self, objective: Objective, loss: Loss, w: FloatArray) -> Evaluation:
-        return objective.evaluate(w, loss, count="evaluations")
 
     def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
         assert lipschitz is not None
