@@ -13,7 +13,7 @@ ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary", "persistence"},
     {"structures", "features", "penalties", "encoding", "loading"},
-    {"smoothing", "costs", "models", "duality"},
+    {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},
     {"objective"},
