@@ -65,7 +65,7 @@ class Problem {
 
   /// First label of example i's output among all; output_offset(n_examples()) is the total.
   virtual std::int64_t output_offset(std::int64_t i) const = 0;
-  /// The best outputs without cost: outputs[output_offset(n)], values[n].
+  /// The best outputs, fixed scores included: outputs[output_offset(n)], values[n].
   virtual void decode(const double* w, int threads, std::int64_t* outputs, double* values) const = 0;
   /// Needs the truth. Dual weights of every example, all on the truth.
   virtual std::unique_ptr<DualBlocks> dual_blocks() const = 0;
