@@ -1,4 +1,4 @@
-"""Dependencies point one way: a module imports only from layers below its own, and from no neighbour in its layer."""
+"""Dependencies point one way: a module imports only from layers below its own, none from its neighbours in a layer."""
 
 from __future__ import annotations
 
