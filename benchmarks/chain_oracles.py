@@ -9,9 +9,10 @@ import numpy as np
 
 from benchmarks.clock import medians, take_turns
 from benchmarks.table import Row, ms, times
+from casimir._native import core
 from casimir.costs import Hamming
-from casimir.kernels import native_problem
 from casimir.models.linear import LinearChainModel
+from casimir.problems import core_problem
 from casimir.structures import Chain
 
 if TYPE_CHECKING:
@@ -33,22 +34,23 @@ ORACLES = {
 def problem_of(workload: Workload) -> Any:
     """The core's problem, whose passes write into memory that is there already."""
     labels = len(workload.classes)
-    return native_problem(LinearChainModel(workload.X, labels), Chain(labels), Hamming(), workload.y)
+    return core_problem(LinearChainModel(workload.X, labels), Chain(labels), Hamming(), workload.y, None)
 
 
 def oracle_medians(context: Context) -> dict[str, float]:
     """CPU seconds of a pass with each oracle, kept by the context after the first call."""
     if "oracles" not in context.kept:
         problem, w = problem_of(context.paper()), context.weights
-        parts = np.zeros(problem.n_parts)
+        marginals = np.zeros(problem.n_marginals)
         context.say("oracles in turn")
-        actions = {name: _pass(problem, w, kind, parts) for name, kind in ORACLES.items()}
+        actions = {name: _pass(problem, w, kind, marginals) for name, kind in ORACLES.items()}
         context.kept["oracles"] = medians(take_turns(actions, REPETITIONS))
     return context.kept["oracles"]
 
 
-def _pass(problem: Any, w: Any, kind: tuple[str, int, float], parts: Any) -> Callable[[], object]:
-    return lambda: problem.full_pass(w, *kind, 1, parts, None)
+def _pass(problem: Any, w: Any, kind: tuple[str, int, float], marginals: Any) -> Callable[[], object]:
+    smoothing = core.Smoothing(*kind)
+    return lambda: problem.full_pass(w, smoothing, 1, marginals, None)
 
 
 def topk_row(context: Context, target: float) -> Row:

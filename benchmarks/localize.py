@@ -19,6 +19,7 @@ import casimir as cs
 from benchmarks.clock import seconds_of
 from benchmarks.table import machine, markdown
 from casimir.solvers.base import Solver
+from casimir.solvers.sgd import sgd_epoch
 from casimir.tasks.localize import AlexNet, CandidateSet, EluScore, collect, cross_validate, read_voc, train
 from casimir.tasks.localize.features import FeatureMap
 from casimir.tasks.localize.metrics import LocalizeScores, best_candidates
@@ -82,7 +83,7 @@ def bracket_rows(data: Data) -> list[tuple[str, ...]]:
         make, _ = objectives(data, lam_n)
         low, high = BRACKETS.get(data.name, {}).get(lam_n, (0.0, np.inf))
         known = f"[{low:.4f}, {high:.4f}]" if np.isfinite(high) else "-"
-        for name, solver in (("BCFW", cs.BCFW()), ("Casimir (auto)", cs.Casimir())):
+        for name, solver in (("BCFW", cs.BCFW()), ("DualProximal (auto)", cs.DualProximal())):
             found: list[cs.Result] = []
             seconds = seconds_of(lambda s=solver, m=make, f=found: f.append(cs.minimize(m(), s, MOST_EPOCHS, 1e-3)))
             result = found[0]
@@ -130,7 +131,7 @@ def fold_rows(data: Data, seeds: Sequence[int]) -> list[tuple[str, ...]]:
 
 PROX: dict[str, Solver] = {
     "prox-linear, Casimir-SVRG inside": cs.ProxLinear(),  # the paper's
-    "prox-linear, dual inside (auto)": cs.ProxLinear(inner=cs.Casimir(), inner_epochs=10),
+    "prox-linear, dual inside (auto)": cs.ProxLinear(inner=cs.DualProximal(), inner_epochs=10),
 }
 
 
@@ -176,11 +177,11 @@ def sgd_values(objective: cs.Objective, schedule: Any, epochs: int, seed: int, w
     """The lowest F that SGD without averaging meets in half of the epochs and in all, looked at every ten epochs."""
     n, rng, w = objective.n_examples, np.random.default_rng(seed), w0.copy()
     half = best = np.inf
-    kernel = objective.kernel(cs.Hard())
+    problem, penalty, loss = objective.problem(cs.Hard()), objective.penalty, objective.loss
     for k in range(epochs):
-        gamma = schedule.steps(np.arange(k * n + 1, (k + 1) * n + 1), objective.lam)
+        gamma = schedule.steps(np.arange(k * n + 1, (k + 1) * n + 1), penalty.strong_convexity)
         try:
-            kernel.sgd_epoch(rng.permutation(n), gamma, objective.lam, cs.Hard(), 0.0, w, None, None)
+            sgd_epoch(problem, rng.permutation(n), gamma, penalty, loss, w)
         except FloatingPointError:  # the step size was too large
             break
         if (k + 1) % 10 == 0 or k + 1 == epochs:

@@ -34,7 +34,7 @@ def reset_peak() -> None:
         _RESET.write_text("5")
 
 
-def train_casimir(path: str, solver: cs.SGD | cs.Casimir) -> None:
+def train_casimir(path: str, solver: cs.SGD | cs.DualProximal) -> None:
     with np.load(path) as saved:
         X = cs.PackedSequences(saved["offsets"], saved["indptr"], saved["indices"], None, int(saved["n_features"]))
         y = np.split(saved["y"], X.offsets[1:-1])
@@ -62,7 +62,7 @@ def main(what: str, path: str) -> None:
         return
     reset_peak()
     before = resident(peak=False)
-    train_casimir(path, cs.SGD() if what == "sgd" else cs.Casimir())
+    train_casimir(path, cs.SGD() if what == "sgd" else cs.DualProximal())
     print(resident(peak=True) - before)
 
 

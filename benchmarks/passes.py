@@ -49,7 +49,7 @@ def run_passes(peer: Peer, workload: Workload, say: Callable[[str], None]) -> Pa
 
 def max_oracle(objective: cs.Objective, w: FloatArray) -> None:
     """Scores, cost and max of every example; values only."""
-    objective.kernel(cs.Hard()).full_pass(w, cs.Hard(), 0.0, gradient=False, keep=False)
+    objective.problem(cs.Hard()).full_pass(w, cs.Hard(), 0.0, gradient=False, keep=False)
 
 
 def sgd_row(context: Context, target: float) -> Row:

@@ -8,8 +8,9 @@ import numpy as np
 
 import casimir as cs
 from casimir._arrays import aligned_zeros
-from casimir.kernels.base import Averaged
 from casimir.scores import FloatArray
+from casimir.solvers.sgd import sgd_epoch
+from casimir.solvers.steps import Averaged
 
 
 @dataclass
@@ -28,15 +29,15 @@ class AveragedSGD:
         return cls(objective, aligned_zeros(d), Averaged(aligned_zeros(d)), np.random.default_rng(seed))
 
     def epoch(self) -> None:
-        n, lam = self.objective.n_examples, self.objective.lam
+        n, penalty, loss = self.objective.n_examples, self.objective.penalty, self.objective.loss
         t = np.arange(self.first, self.first + n)
         self.first += n
-        gamma, weights = cs.Pegasos().steps(t, lam), t.astype(np.float64)
-        kernel = self.objective.kernel(cs.Hard())
-        kernel.sgd_epoch(self.rng.permutation(n), gamma, lam, cs.Hard(), 0.0, self.w, self.averaged, weights)
+        gamma, weights = cs.Pegasos().steps(t, penalty.strong_convexity), t.astype(np.float64)
+        problem, order = self.objective.problem(loss.smoothing), self.rng.permutation(n)
+        sgd_epoch(problem, order, gamma, penalty, loss, self.w, self.averaged, weights)
 
     def mean(self) -> FloatArray:
-        """The averaged iterate, aligned as the kernels like it."""
+        """The averaged iterate, aligned as the core likes it."""
         out = aligned_zeros(len(self.w))
         out[:] = self.averaged.mean(self.w)
         return out

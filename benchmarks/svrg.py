@@ -15,8 +15,9 @@ from benchmarks.clock import medians, take_turns
 from benchmarks.passes import max_oracle
 from benchmarks.sgd import AveragedSGD
 from benchmarks.table import Row, ms, times
-from casimir.objective import Proximal
-from casimir.solvers.smoothness import search_lipschitz
+from casimir._arrays import aligned_zeros
+from casimir.losses import smoothed
+from casimir.solvers.svrg import svrg_epoch
 
 if TYPE_CHECKING:
     from benchmarks.context import Context
@@ -101,7 +102,15 @@ def _prepare(workload: Workload, mu: float) -> tuple[cs.Objective, np.ndarray, E
     for _ in range(3):
         sgd.epoch()
     w = sgd.mean()
-    svrg, problem = cs.SVRG(cs.L2(k=5), mu), Proximal(objective, 0.0, w)
-    snapshot, rng = svrg.snapshot(objective, w, mu), np.random.default_rng(0)
-    lipschitz = search_lipschitz(svrg, problem, w, snapshot, mu, rng)
-    return objective, w, lambda steps: svrg.epoch(problem, w, snapshot, mu, lipschitz, rng, steps)
+    svrg, loss, rng = cs.SVRG(cs.L2(k=5), mu), smoothed(objective.loss, cs.L2(k=5), mu), np.random.default_rng(0)
+    at = svrg.start(objective, loss, w, rng, None)
+    assert at.lipschitz is not None
+    gamma, penalty = 1.0 / (at.lipschitz + objective.penalty.strong_convexity), objective.penalty
+    problem, (full, kept) = objective.problem(loss.smoothing), (at.evaluation.gradient, at.evaluation.marginals)
+
+    def epoch(steps: int) -> np.ndarray:
+        iterate = aligned_zeros(objective.n_params)
+        iterate[:] = w
+        return svrg_epoch(problem, objective.draw(rng, steps), gamma, penalty, loss, full, kept, iterate)
+
+    return objective, w, epoch

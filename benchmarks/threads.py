@@ -13,6 +13,7 @@ from benchmarks.chain_oracles import problem_of
 from benchmarks.clock import medians, take_turns
 from benchmarks.table import Row, ms, times
 from casimir._arrays import aligned_zeros
+from casimir._native import core
 
 if TYPE_CHECKING:
     from benchmarks.context import Context
@@ -52,10 +53,11 @@ def _note(seconds: dict[str, float], best: dict[str, float], cpu: dict[str, floa
 
 def _passes(context: Context) -> dict[str, Callable[[], object]]:
     problem, w = problem_of(context.paper()), context.weights
-    parts, gradient = np.zeros(problem.n_parts), aligned_zeros(problem.dim)
+    marginals, gradient = np.zeros(problem.n_marginals), aligned_zeros(problem.n_params)
+    hard = core.Smoothing("hard", 1, 0.0)
     return {
-        "1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, parts, gradient),
-        "2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, parts, gradient),
-        "values 1": lambda: problem.full_pass(w, "hard", 1, 0.0, 1, None, None),
-        "values 2": lambda: problem.full_pass(w, "hard", 1, 0.0, 2, None, None),
+        "1": lambda: problem.full_pass(w, hard, 1, marginals, gradient),
+        "2": lambda: problem.full_pass(w, hard, 2, marginals, gradient),
+        "values 1": lambda: problem.full_pass(w, hard, 1, None, None),
+        "values 2": lambda: problem.full_pass(w, hard, 2, None, None),
     }

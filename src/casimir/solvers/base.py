@@ -76,6 +76,7 @@ class InnerState:
     w           float64[d]: its point
     evaluation  of the smoothed objective at w, with its gradient
     lipschitz   the constant L of its steps, or None where it has none
+    gamma       the length of the last epoch's steps, or None
     is_worse    whether the last epoch made things worse because its steps, whose length was free, were too long
     memory      whatever else it carries from epoch to epoch, and from one subproblem to the next
     """
@@ -85,6 +86,7 @@ class InnerState:
     lipschitz: float | None = None
     is_worse: bool = False
     memory: Any = None
+    gamma: float | None = None
 
 
 class Inner(Protocol):

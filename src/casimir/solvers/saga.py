@@ -8,14 +8,15 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
-from casimir.losses import Loss, smoothed
+from casimir.losses import Loss
 from casimir.objective import Objective
 from casimir.penalties import Penalty
 from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Smoothing
+from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.smoothness import level_of, search_lipschitz
+from casimir.solvers.smoothness import search_lipschitz
 from casimir.solvers.steps import fused_arguments, fused_sum, gradients, take_step
 
 _ROUNDING = 1e-12  # relative changes that mean nothing
@@ -58,26 +59,7 @@ class SAGA:
                 raise ValueError(f"SAGA: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        objective.check_convex("SAGA")
-        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "SAGA")
-        loss = smoothed(objective.loss, self.smoothing, mu)
-        state = self.start(objective, loss, w0, rng, None)
-        dual = objective.trivial_dual()
-        while True:
-            new = self.epoch(objective, loss, state, rng)
-            assert new.evaluation.dual is not None
-            dual = dual.towards(new.evaluation.dual, objective.penalty)
-            if monitor.epoch(
-                new.w,
-                objective=new.evaluation.objective,
-                smoothed=new.evaluation.smoothed,
-                dual=dual,
-                mu=mu or None,
-                lipschitz=state.lipschitz,
-                gamma=self._gamma(objective, state.lipschitz),
-            ):
-                return
-            state = replace(state, lipschitz=new.lipschitz) if new.is_worse else new
+        run_alone(self, objective, w0, monitor, rng)
 
     def start(
         self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
@@ -109,7 +91,8 @@ class SAGA:
         after, before = objective.evaluate(w, loss, count="evaluations"), state.evaluation.smoothed
         is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
         assert state.lipschitz is not None
-        return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table)
+        gamma = self._gamma(objective, state.lipschitz)
+        return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table, gamma)
 
     def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
         assert lipschitz is not None
