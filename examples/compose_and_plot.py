@@ -1,4 +1,4 @@
-"""Chain x L2(k=5) x Hamming x linear model x Casimir(SVRG), put together by hand, and two solvers in one picture.
+"""Linear model x Chain x Hinge(Hamming) x Ridge, put together by hand, and two solvers in one picture.
 
     python examples/compose_and_plot.py [PICTURE]
 
@@ -24,13 +24,13 @@ def objective() -> cs.Objective:
     y = [np.array([labels.index(tag) for tag in tags]) for tags in corpus.labels]
     X = cs.pack(extract(corpus.sentences, "paper"), n_features=None)
     model = cs.LinearChainModel(X, len(labels))
-    return cs.Objective(model, cs.Chain(len(labels)), cs.Hamming(), y, lam=1 / len(X))
+    return cs.Objective(model, cs.Chain(len(labels)), cs.Hinge(cs.Hamming()), y, cs.Ridge(1 / len(X)))
 
 
 def main(picture: str = "convergence.png") -> None:
     solvers = {
         "Casimir(SVRG(L2(k=5)))": cs.Casimir(cs.SVRG(cs.L2(k=5))),
-        "Casimir(), dual inner solver": cs.Casimir(),
+        "DualProximal()": cs.DualProximal(),
     }
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Dependencies point one way: a module imports only from layers below its own, and none of its neighbours in a layer."""
+"""Dependencies point one way: a module imports only from layers below its own, none from its neighbours in a layer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary", "persistence"},
     {"structures", "features", "penalties", "encoding", "loading"},
-    {"smoothing", "costs", "models", "duality"},
+    {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},
     {"objective"},

@@ -11,8 +11,8 @@ from nonlinear import EluCandidates, elu_parts, start, tanh_parts
 from problems import Parts, candidate_parts, chain_parts
 
 import casimir as cs
-from casimir.models.jacobian import JacobianProducts, linear_model
 from casimir.losses import FenchelYoung, smoothed
+from casimir.models.jacobian import JacobianProducts, linear_model
 from casimir.scores import FloatArray, Scores
 from casimir.smoothing import L2, Entropy, Hard
 

@@ -18,23 +18,27 @@ PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
+import casimir as cs
 from casimir._native import isa_level
-from casimir.kernels.base import Averaged
-from casimir.smoothing import L2, Entropy, Hard
+from casimir.solvers.bcfw import dual_start
+from casimir.solvers.sgd import sgd_epoch
 from problems import candidate_parts, chain_parts
 
 numbers = []
 for parts in (chain_parts(n_labels=5, valued=True, weighted_cost=True), candidate_parts(dim=21)):
-    objective = parts.objective(0.1)
-    w = parts.model.adjoint(parts.model.scores(parts.model.zeros() + 0.3) * 0.2)
-    for smoothing in (Hard(), L2(3), Entropy()):
-        found = objective.evaluate(w, smoothing, 0.7)
+    objective = parts.objective(0.3)
+    w, n = parts.model.adjoint(parts.model.scores(parts.model.zeros() + 0.3) * 0.2), objective.n_examples
+    smooth = cs.FenchelYoung(cs.L2(3), 0.7, parts.cost)
+    for loss in (objective.loss, smooth, cs.FenchelYoung(cs.Entropy(), 0.7, parts.cost)):
+        found = objective.evaluate(w, loss)
         numbers += [found.smoothed, *found.gradient]
-    kernel, n = objective.kernel(L2(3)), objective.n_examples
-    kernel.sgd_epoch(np.arange(n), np.full(n, 0.2), 0.1, L2(3), 0.7, w, None, None)
-    blocks, w0 = objective.dual_blocks(), parts.model.zeros()
-    blocks.exact_pass(np.arange(n), 0.3, False, 1, w0, None)
-    numbers += [*w, *w0, blocks.ell]
+    problem = objective.problem(smooth.smoothing)
+    for penalty in (cs.Ridge(0.1), cs.ElasticNet(0.1, 0.5)):
+        sgd_epoch(problem, np.arange(n), np.full(n, 0.2), penalty, smooth, w)
+        numbers += [*w]
+    blocks, iterate = objective.dual_blocks(), dual_start(objective.penalty, objective.n_params)
+    blocks.exact_pass(np.arange(n), False, 1, iterate)
+    numbers += [*iterate.w, blocks.ell]
 print(json.dumps([isa_level, numbers]))
 """
 

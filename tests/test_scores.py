@@ -193,6 +193,17 @@ def test_different_layouts_do_not_mix() -> None:
         scores() + other
 
 
+def test_one_matrix_fits_the_edges_of_any_structure() -> None:
+    """Trees have a row per node; sums and products with a shared matrix are those with a copy of it per edge."""
+    tree = Scores(NODES, OFFSETS, np.random.default_rng(1).normal(size=(6, 2, 2)), OFFSETS)
+    shared = scores("shared")
+    spread = Scores(shared.nodes, OFFSETS, np.repeat(shared.edges[None], 6, axis=0), OFFSETS)
+    for a, b in ((tree + shared, tree + spread), (shared - tree, spread - tree)):
+        np.testing.assert_array_equal(a.edges, b.edges)
+        np.testing.assert_array_equal(a.edge_offsets, OFFSETS)
+    np.testing.assert_allclose(tree.dot(shared), tree.dot(spread))
+
+
 def test_segment_sums_of_empty_segments_are_zero() -> None:
     assert segment_sums(np.array([1.0, 2, 3]), np.array([0, 0, 2, 2, 3, 3])).tolist() == [0, 3, 0, 3, 0]
     assert segment_sums(np.zeros(0), np.array([0])).tolist() == []

@@ -8,7 +8,7 @@
 namespace casimir {
 namespace {
 
-constexpr double kSmallestPower = 1e-100;  // then all weights are brought up to date and powers start anew
+constexpr double kSmallestPower = 1e-100;  // where no sum of iterates is kept; with one, kSmallestScale
 constexpr std::size_t kMostSteps = 1u << 20;
 constexpr std::size_t kMostClasses = 64;
 
@@ -35,6 +35,7 @@ ProxIterate::ProxIterate(const Problem& problem, const Penalty& penalty, const d
       w_(w),
       sum_(sum),
       width_(problem.n_params() / problem.rows()),
+      smallest_power_(sum.q ? kSmallestScale : kSmallestPower),
       done_(static_cast<std::size_t>(problem.rows()), 0) {
   const std::int64_t n = problem.n_params();
   if (sum.q) {
@@ -131,7 +132,7 @@ void ProxIterate::step(std::int64_t i, const double* x, double gamma, double wei
   bool small = now() >= kMostSteps;
   for (Powers& powers : powers_) {
     powers.append(gamma, weight);
-    small = small || powers.a.back() < kSmallestPower;
+    small = small || powers.a.back() < smallest_power_;
   }
   for (const auto& [begin, end] : ranges_)
     for (std::int64_t row = begin; row < end; ++row) {
@@ -149,7 +150,9 @@ void ProxIterate::step(std::int64_t i, const double* x, double gamma, double wei
 void ProxIterate::finish() {
   catch_up_all();
   if (!sum_.q) return;
-  for (std::int64_t j = 0; j < problem_.n_params(); ++j) sum_.q[j] -= total_[static_cast<std::size_t>(j)];
+  const std::int64_t n = problem_.n_params();
+  for (std::int64_t j = 0; j < n; ++j) sum_.q[j] -= total_[static_cast<std::size_t>(j)];
+  for (std::int64_t j = 0; sum_.share != 0.0 && j < n; ++j) sum_.q[j] *= -sum_.share;
 }
 
 }  // namespace casimir

@@ -52,6 +52,7 @@ class ProxIterate {
   double* w_;
   IterateSum& sum_;
   std::int64_t width_;               // weights of a row
+  double smallest_power_;            // below it all weights are brought up to date, and powers start anew
   std::vector<std::uint8_t> class_;  // [n_params] which of powers_; empty: all the first
   std::vector<Powers> powers_;
   std::vector<double> gammas_, weights_;  // of the steps since the last renewal

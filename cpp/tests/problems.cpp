@@ -10,7 +10,8 @@ using casimir::Smoothing;
 using casimir::SmoothingKind;
 using casimir::WeightView;
 
-std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, Random& random) {
+std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, bool with_pairs,
+                                           Random& random) {
   auto chains = std::make_unique<ChainArrays>();
   const std::int64_t n_features = 11;
   chains->offsets = {0};
@@ -29,8 +30,10 @@ std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real
     chains->offsets.push_back(chains->offsets.back() + p);
   }
   chains->values = random.uniforms(static_cast<std::int64_t>(chains->indices.size()), -1.0, 1.0);
-  chains->cost = random.uniforms(labels * labels, 0.5, 1.5);
-  for (int y = 0; y < labels; ++y) chains->cost[static_cast<std::size_t>(y * labels + y)] = 0.0;
+  chains->fixed_nodes = random.uniforms(chains->offsets.back() * labels, 0.5, 1.5);
+  for (std::size_t t = 0; t < chains->y.size(); ++t)
+    chains->fixed_nodes[t * static_cast<std::size_t>(labels) + static_cast<std::size_t>(chains->y[t])] = 0.0;
+  chains->fixed_pairs = random.uniforms(labels * labels, -0.5, 0.5);
   chains->problem = std::make_unique<casimir::LinearChain>(casimir::LinearTokensData{
       chains->offsets.data(),
       n,
@@ -38,8 +41,22 @@ std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real
       n_features,
       labels,
       chains->y.data(),
-      chains->cost.data()});
+      chains->fixed_nodes.data(),
+      with_pairs ? chains->fixed_pairs.data() : nullptr});
   return chains;
+}
+
+std::unique_ptr<TreeArrays> random_trees(const ChainArrays& chains, Random& random) {
+  const casimir::LinearTokensData& data = chains.problem->data();
+  std::vector<std::int64_t> parents;
+  for (std::int64_t i = 0; i < data.n; ++i)
+    for (std::int64_t v = 0; v < chains.problem->length(i); ++v) parents.push_back(random.below(v + 1) - 1);
+  auto trees = std::make_unique<TreeArrays>();
+  trees->order = casimir::tree_order(parents.data(), data.offsets, data.n);
+  const casimir::TreeOrder& order = trees->order;
+  trees->problem = std::make_unique<casimir::LinearTree>(
+      data, casimir::TreeOrderView{order.node.data(), order.parent.data(), order.subtree.data()});
+  return trees;
 }
 
 std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random) {
@@ -70,32 +87,32 @@ std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t 
 }
 
 Answer answer_of(const Problem& problem, std::int64_t i, const WeightView& w, const Smoothing& smoothing,
-                 std::vector<double>* parts) {
+                 std::vector<double>* marginals) {
   const auto work = problem.workspace();
   problem.load_weights(w, *work);
-  if (parts) parts->assign(static_cast<std::size_t>(problem.part_offset(i + 1) - problem.part_offset(i)), NAN);
-  return problem.oracle(i, w, smoothing, *work, parts ? parts->data() : nullptr);
+  if (marginals) marginals->assign(static_cast<std::size_t>(problem.marginal_count(i)), NAN);
+  return problem.oracle(i, w, smoothing, *work, marginals ? marginals->data() : nullptr);
 }
 
 std::vector<double> sum_of_gradients(const Problem& problem, const std::vector<double>& w, const Smoothing& smoothing,
                                      int threads) {
-  std::vector<Answer> answers(static_cast<std::size_t>(problem.size()));
-  std::vector<double> gradient(static_cast<std::size_t>(problem.dim()), NAN);
-  casimir::full_pass(problem, w.data(), smoothing, threads, answers.data(), nullptr, gradient.data());
+  std::vector<Answer> answers(static_cast<std::size_t>(problem.n_examples()));
+  std::vector<double> gradient(static_cast<std::size_t>(problem.n_params()), NAN);
+  casimir::full_pass(problem, w, smoothing, threads, answers.data(), {}, gradient);
   return gradient;
 }
 
 double sum_of_values(const Problem& problem, const std::vector<double>& w, const Smoothing& smoothing) {
-  std::vector<Answer> answers(static_cast<std::size_t>(problem.size()));
-  casimir::full_pass(problem, w.data(), smoothing, 1, answers.data(), nullptr, nullptr);
+  std::vector<Answer> answers(static_cast<std::size_t>(problem.n_examples()));
+  casimir::full_pass(problem, w, smoothing, 1, answers.data(), {}, {});
   double sum = 0.0;
   for (const Answer& answer : answers) sum += answer.value;
   return sum;
 }
 
 void check_gradient(const Problem& problem, const Smoothing& smoothing, Random& random) {
-  const std::vector<double> w = random.uniforms(problem.dim(), -0.5, 0.5);
-  const std::vector<double> direction = random.uniforms(problem.dim(), -1.0, 1.0);
+  const std::vector<double> w = random.uniforms(problem.n_params(), -0.5, 0.5);
+  const std::vector<double> direction = random.uniforms(problem.n_params(), -1.0, 1.0);
   const double h = 1e-5;
   std::vector<double> ahead = w, behind = w;
   for (std::size_t j = 0; j < w.size(); ++j) ahead[j] += h * direction[j], behind[j] -= h * direction[j];
@@ -104,51 +121,52 @@ void check_gradient(const Problem& problem, const Smoothing& smoothing, Random& 
 }
 
 void check_affine_weights(const Problem& problem, const Smoothing& smoothing, Random& random) {
-  const std::vector<double> v = random.uniforms(problem.dim(), -1.0, 1.0),
-                            c = random.uniforms(problem.dim(), -1.0, 1.0);
+  const std::vector<double> v = random.uniforms(problem.n_params(), -1.0, 1.0),
+                            c = random.uniforms(problem.n_params(), -1.0, 1.0);
   const double s = 0.3, a = 0.7;
   std::vector<double> w(v.size());
   for (std::size_t j = 0; j < w.size(); ++j) w[j] = a * c[j] + s * v[j];
-  for (std::int64_t i = 0; i < problem.size(); ++i) {
-    std::vector<double> parts, affine_parts;
-    const Answer plain = answer_of(problem, i, {w.data()}, smoothing, &parts);
-    const Answer affine = answer_of(problem, i, {v.data(), s, c.data(), a}, smoothing, &affine_parts);
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
+    std::vector<double> marginals, affine_marginals;
+    const Answer plain = answer_of(problem, i, {w.data()}, smoothing, &marginals);
+    const Answer affine = answer_of(problem, i, {v.data(), s, c.data(), a}, smoothing, &affine_marginals);
     check_close(affine.value, plain.value, 1e-12);
     check_close(affine.cost, plain.cost, 1e-12);
-    for (std::size_t j = 0; j < parts.size(); ++j) check_close(affine_parts[j], parts[j], 1e-12);
+    for (std::size_t j = 0; j < marginals.size(); ++j) check_close(affine_marginals[j], marginals[j], 1e-12);
     check_close(answer_of(problem, i, {w.data()}, smoothing, nullptr).value, plain.value, 1e-14);
   }
 }
 
 void check_threads(const Problem& problem, const Smoothing& smoothing, Random& random) {
-  const std::vector<double> w = random.uniforms(problem.dim(), -1.0, 1.0);
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
   const std::vector<double> gradient = sum_of_gradients(problem, w, smoothing, 1);
   for (const int threads : {2, 3, 8}) check(sum_of_gradients(problem, w, smoothing, threads) == gradient);
 }
 
 void check_scatter_ranges(const Problem& problem, Random& random) {
-  const auto dim = static_cast<std::size_t>(problem.dim());
+  const auto dim = static_cast<std::size_t>(problem.n_params());
   const std::int64_t rows = problem.rows();
-  const std::vector<double> w = random.uniforms(problem.dim(), -1.0, 1.0);
-  for (std::int64_t i = 0; i < problem.size(); ++i) {
-    std::vector<double> parts, whole(dim, 0.0), q(dim, 0.0), pieces(dim, 0.0);
-    answer_of(problem, i, {w.data()}, {SmoothingKind::kEntropy, 1, 2.0}, &parts);
-    problem.subtract_truth(i, parts.data());
-    problem.scatter(i, parts.data(), {whole.data(), 2.0, q.data(), -0.5});
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
+    std::vector<double> marginals, whole(dim, 0.0), q(dim, 0.0), pieces(dim, 0.0);
+    answer_of(problem, i, {w.data()}, {SmoothingKind::kEntropy, 1, 2.0}, &marginals);
+    problem.subtract_truth(i, marginals.data());
+    problem.scatter(i, marginals.data(), {whole.data(), 2.0, q.data(), -0.5});
     for (std::int64_t begin = 0; begin < rows; begin += 5)
-      problem.scatter(i, parts.data(), {pieces.data(), 2.0, nullptr, 0.0, begin, std::min(rows, begin + 5)});
+      problem.scatter(i, marginals.data(), {pieces.data(), 2.0, nullptr, 0.0, begin, std::min(rows, begin + 5)});
     check(pieces == whole);
     for (std::size_t j = 0; j < dim; ++j) check_close(q[j], -0.25 * whole[j], 1e-14);
   }
 }
 
 void check_bounds(const Problem& problem, const Smoothing& smoothing, double bound, Random& random) {
-  const std::vector<double> w = random.uniforms(problem.dim(), -1.0, 1.0);
-  for (std::int64_t i = 0; i < problem.size(); ++i) {
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
     const Answer hard = answer_of(problem, i, {w.data()}, {}, nullptr);
     const Answer smooth = answer_of(problem, i, {w.data()}, smoothing, nullptr);
     check(hard.value >= -1e-12 && hard.value == hard.max_value);
-    check(smooth.value >= hard.value - 1e-12 && smooth.value <= hard.value + smoothing.mu * bound + 1e-12);
+    check(smooth.value >= hard.value - 1e-12 && smooth.upper <= hard.value + smoothing.mu * bound + 1e-12);
+    check(smooth.exact ? smooth.upper == smooth.value : smooth.upper >= smooth.value - 1e-12);
     if (smoothing.kind == SmoothingKind::kEntropy)
       check(std::isnan(smooth.max_value));
     else
@@ -156,8 +174,56 @@ void check_bounds(const Problem& problem, const Smoothing& smoothing, double bou
   }
 }
 
+void check_touched(const Problem& problem, Random& random) {
+  const std::int64_t rows = problem.rows(), width = problem.n_params() / rows;
+  const Smoothing smoothing{SmoothingKind::kEntropy, 1, 1.0};
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
+    std::vector<casimir::RowRange> ranges;
+    problem.touched(i, ranges);
+    std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0), x, again;
+    const double value = answer_of(problem, i, {w.data()}, smoothing, &x).value;
+    std::vector<bool> named(static_cast<std::size_t>(rows), false);
+    for (const auto& [begin, end] : ranges) {
+      check(begin >= 0 && end <= rows);
+      for (std::int64_t row = begin; row < end; ++row) named[static_cast<std::size_t>(row)] = true;
+    }
+    std::vector<double> sum(w.size(), 0.0);
+    problem.scatter(i, x.data(), {sum.data(), 1.0});
+    for (std::size_t j = 0; j < w.size(); ++j) {
+      if (named[j / static_cast<std::size_t>(width)]) continue;
+      check(sum[j] == 0.0);
+      w[j] = NAN;
+    }
+    check(answer_of(problem, i, {w.data()}, smoothing, &again).value == value && again == x);
+  }
+}
+
+void check_scales(Problem& problem, const Smoothing& smoothing, Random& random) {
+  const std::int64_t n = problem.n_examples();
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
+  std::vector<double> scales = random.uniforms(n, 0.5, 2.0), expected(w.size(), 0.0), gradient(w.size(), NAN);
+  std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_offset(n)), NAN);
+  scales[1] = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::vector<double> x;
+    answer_of(problem, i, {w.data()}, smoothing, &x);
+    problem.subtract_truth(i, x.data());
+    problem.scatter(i, x.data(), {expected.data(), scales[static_cast<std::size_t>(i)]});
+  }
+  problem.set_scales(scales.data(), n - 1);
+  check_equal(problem.active(), n - 1);
+  check_close(problem.share(0), scales[0] / static_cast<double>(n - 1), 1e-15);
+  std::vector<Answer> answers(static_cast<std::size_t>(n));
+  casimir::full_pass(problem, w, smoothing, 2, answers.data(), marginals, gradient);
+  problem.set_scales(nullptr, 0);
+  for (std::size_t j = 0; j < w.size(); ++j) check_close(gradient[j], expected[j], 1e-12);
+  check(answers[1].value == 0.0 && answers[1].cost == 0.0);
+  for (std::int64_t j = problem.marginal_offset(1); j < problem.marginal_offset(2); ++j)
+    check(marginals[static_cast<std::size_t>(j)] == 0.0);
+}
+
 void check_labels_needed(const Problem& unlabelled) {
-  const std::vector<double> w(static_cast<std::size_t>(unlabelled.dim()), 0.0);
+  const std::vector<double> w(static_cast<std::size_t>(unlabelled.n_params()), 0.0);
   for (const Smoothing& smoothing :
        {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}})
     for (const int threads : {1, 2}) check_refused([&] { sum_of_gradients(unlabelled, w, smoothing, threads); });
@@ -166,7 +232,7 @@ void check_labels_needed(const Problem& unlabelled) {
 void check_non_finite_weights(const Problem& problem, Random& random) {
   for (const Smoothing& smoothing :
        {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}}) {
-    std::vector<double> w(static_cast<std::size_t>(problem.dim()), NAN);
+    std::vector<double> w(static_cast<std::size_t>(problem.n_params()), NAN);
     check(std::isnan(sum_of_values(problem, w, smoothing)));
     sum_of_gradients(problem, w, smoothing, 2);
     for (double& value : w) {

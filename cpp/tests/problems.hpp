@@ -6,19 +6,29 @@
 #include "candidates/linear_candidates.hpp"
 #include "chain/linear_chain.hpp"
 #include "testing.hpp"
+#include "tree/linear_tree.hpp"
 
 namespace testing {
 
 struct ChainArrays {
   std::vector<std::int64_t> offsets, indptr;
   std::vector<std::uint32_t> indices;  // of a token: sorted, a bucket may come twice
-  std::vector<double> values, cost;
+  std::vector<double> values;
+  std::vector<double> fixed_nodes, fixed_pairs;  // [tokens][labels]: costs, 0 at the truth; [labels][labels]
   std::vector<std::int32_t> y;
   std::unique_ptr<casimir::LinearChain> problem;
 };
 
 /// Heap-allocated, because the problem looks into the arrays.
-std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, Random& random);
+std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real_valued, bool with_pairs,
+                                           Random& random);
+
+/// Forests over the tokens of chains, which have to live longer.
+struct TreeArrays {
+  casimir::TreeOrder order;
+  std::unique_ptr<casimir::LinearTree> problem;
+};
+std::unique_ptr<TreeArrays> random_trees(const ChainArrays& chains, Random& random);
 
 struct CandidateArrays {
   std::vector<std::int64_t> offsets;
@@ -32,7 +42,7 @@ struct CandidateArrays {
 std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random);
 
 casimir::Answer answer_of(const casimir::Problem& problem, std::int64_t i, const casimir::WeightView& w,
-                          const casimir::Smoothing& smoothing, std::vector<double>* parts);
+                          const casimir::Smoothing& smoothing, std::vector<double>* marginals);
 
 std::vector<double> sum_of_gradients(const casimir::Problem& problem, const std::vector<double>& w,
                                      const casimir::Smoothing& smoothing, int threads);
@@ -47,8 +57,13 @@ void check_affine_weights(const casimir::Problem& problem, const casimir::Smooth
 void check_threads(const casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
 /// Scattering to ranges of rows one after another equals scattering to all; q follows with its own factor.
 void check_scatter_ranges(const casimir::Problem& problem, Random& random);
-/// max <= smoothed <= max + mu bound, and <u, ell> - <u, a> agree with the value of the hard max where mu is tiny.
+/// max <= smoothed <= upper <= max + mu bound, and `upper` is the value where that is exact.
 void check_bounds(const casimir::Problem& problem, const casimir::Smoothing& smoothing, double bound, Random& random);
+
+/// The rows that `touched` names are those that a scatter changes and an oracle reads.
+void check_touched(const casimir::Problem& problem, Random& random);
+/// A full pass with scales counts every example that often, and leaves out those of scale 0.
+void check_scales(casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
 
 /// A problem without labels has no loss.
 void check_labels_needed(const casimir::Problem& unlabelled);

@@ -12,16 +12,17 @@ namespace {
 void check_adjoint(const casimir::LinearChain& chain, Random& random) {
   const auto stride = static_cast<std::size_t>(chain.shape().stride);
   const auto labels = static_cast<std::size_t>(chain.shape().labels);
-  const std::vector<double> v = random.uniforms(chain.dim(), -1.0, 1.0), c = random.uniforms(chain.dim(), -1.0, 1.0);
+  const std::vector<double> v = random.uniforms(chain.n_params(), -1.0, 1.0),
+                            c = random.uniforms(chain.n_params(), -1.0, 1.0);
   std::vector<double> w(v.size());
   for (std::size_t j = 0; j < w.size(); ++j) w[j] = 0.4 * c[j] - 1.5 * v[j];
   const casimir::WeightView view{v.data(), -1.5, c.data(), 0.4};
-  for (std::int64_t i = 0; i < chain.size(); ++i) {
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
     const auto p = static_cast<std::size_t>(chain.length(i));
     casimir::ChainWorkspace work;
     chain.load_weights(view, work);
     work.u.resize(p * stride);
-    chain.score_tokens(i, 0, chain.length(i), view, false, work.u.data());
+    chain.score_tokens(i, 0, chain.length(i), view, work.u.data());
     std::vector<double> x((p + labels) * stride, 0.0), adjoint(w.size(), 0.0);
     double product = 0.0;
     for (std::size_t row = 0; row < p + labels; ++row)
@@ -34,14 +35,55 @@ void check_adjoint(const casimir::LinearChain& chain, Random& random) {
   }
 }
 
+casimir::LinearChain without_fixed(const casimir::LinearChain& chain) {
+  casimir::LinearTokensData data = chain.data();
+  data.fixed_nodes = data.fixed_pairs = nullptr;
+  return casimir::LinearChain(data);
+}
+
+/// Scores of tokens and pairs are those of the weights plus the fixed ones; the loss is that of their sum.
+void check_fixed_scores(const casimir::LinearChain& chain, Random& random) {
+  const casimir::LinearChain plain = without_fixed(chain);
+  const casimir::LinearTokensData& data = chain.data();
+  const std::vector<double> w = random.uniforms(chain.n_params(), -1.0, 1.0);
+  const std::int64_t stride = chain.shape().stride, labels = chain.shape().labels;
+  const auto cell = [&](std::int64_t row, std::int64_t l) { return static_cast<std::size_t>(row * stride + l); };
+  casimir::ChainWorkspace own, other;
+  chain.load_weights({w.data()}, own);
+  plain.load_weights({w.data()}, other);
+  for (std::int64_t a = 0; a < labels; ++a)
+    for (std::int64_t b = 0; b < labels; ++b)
+      check_close(own.to[cell(a, b)],
+                  other.to[cell(a, b)] + (data.fixed_pairs ? data.fixed_pairs[a * labels + b] : 0.0), 1e-14);
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
+    const std::int64_t p = chain.length(i);
+    own.u.resize(static_cast<std::size_t>(p * stride)), other.u.resize(own.u.size());
+    chain.score_tokens(i, 0, p, {w.data()}, own.u.data());
+    plain.score_tokens(i, 0, p, {w.data()}, other.u.data());
+    for (std::int64_t t = 0; t < p; ++t)
+      for (std::int64_t l = 0; l < labels; ++l)
+        check_close(own.u[cell(t, l)], other.u[cell(t, l)] + data.fixed_nodes[(data.offsets[i] + t) * labels + l],
+                    1e-14);
+    check(chain.cost_of(i, chain.truth(i)) == 0.0);
+    const double best = chain.best_path(p, own);
+    check_close(best, chain.path_score(p, own.path.data(), own), 1e-13);
+    const double cost = chain.path_score(p, own.path.data(), own) - plain.path_score(p, own.path.data(), other) -
+                        (chain.path_score(p, chain.truth(i), own) - plain.path_score(p, chain.truth(i), other));
+    const auto answer = answer_of(chain, i, {w.data()}, {}, nullptr);
+    check_close(answer.cost, cost, 1e-12);
+    check_close(chain.cost_of(i, own.path.data()), cost, 1e-12);
+    check_close(answer.value, best - chain.path_score(p, chain.truth(i), own), 1e-12);
+  }
+}
+
 /// Tokens scored one by one equal tokens scored together.
 void check_single_tokens(const casimir::LinearChain& chain, Random& random) {
-  const std::vector<double> w = random.uniforms(chain.dim(), -1.0, 1.0);
-  for (std::int64_t i = 0; i < chain.size(); ++i) {
+  const std::vector<double> w = random.uniforms(chain.n_params(), -1.0, 1.0);
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
     const std::int64_t p = chain.length(i);
     std::vector<double> together(static_cast<std::size_t>(p * chain.shape().stride)), apart(together);
-    chain.score_tokens(i, 0, p, {w.data()}, true, together.data());
-    for (std::int64_t t = 0; t < p; ++t) chain.score_tokens(i, t, 1, {w.data()}, true, apart.data());
+    chain.score_tokens(i, 0, p, {w.data()}, together.data());
+    for (std::int64_t t = 0; t < p; ++t) chain.score_tokens(i, t, 1, {w.data()}, apart.data());
     check(together == apart);
   }
 }
@@ -52,11 +94,14 @@ void test_linear_chain() {
   Random random(4);
   for (const int labels : {1, 2, 8, 9, 13, 33})
     for (const bool real_valued : {false, true}) {
-      const auto chains = random_chains(8, labels, real_valued, random);
-      const casimir::LinearChain& problem = *chains->problem;
-      check_adjoint(problem, random);
+      const auto chains = random_chains(8, labels, real_valued, labels % 2 == 0, random);
+      casimir::LinearChain& problem = *chains->problem;
+      check_adjoint(without_fixed(problem), random);
+      check_fixed_scores(problem, random);
       check_single_tokens(problem, random);
       check_scatter_ranges(problem, random);
+      check_touched(problem, random);
+      check_scales(problem, {SmoothingKind::kL2, 5, 0.8}, random);
       check_non_finite_weights(problem, random);
       for (const Smoothing& smoothing :
            {Smoothing{}, Smoothing{SmoothingKind::kL2, 5, 0.8}, Smoothing{SmoothingKind::kEntropy, 1, 0.8}}) {
@@ -69,7 +114,7 @@ void test_linear_chain() {
       check_bounds(problem, {SmoothingKind::kL2, 3, 0.8}, 0.5, random);
       check_bounds(problem, {SmoothingKind::kEntropy, 1, 0.8}, 5.0 * std::log(labels), random);
     }
-  const auto chains = random_chains(8, 3, false, random);
+  const auto chains = random_chains(8, 3, false, true, random);
   casimir::LinearTokensData data = chains->problem->data();
   data.y = nullptr;
   check_labels_needed(casimir::LinearChain(data));

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "base/simplex.hpp"
 #include "testing.hpp"
 
@@ -22,10 +24,34 @@ void check_projection(const std::vector<double>& z, const std::vector<double>& u
   }
 }
 
+/// value of the listed entries <= that of all <= the bound from the listed ones; exact where the rest has no weight.
+void check_upper_bound(std::int64_t m, double mu, Random& random) {
+  std::vector<double> z = random.uniforms(m, -1.0, 1.0), weights;
+  if (random.below(3) == 0)
+    for (double& value : z) value = std::round(2.0 * value);  // ties
+  std::sort(z.begin(), z.end(), std::greater<>());
+  const auto ignore = [](std::int64_t, double) {};
+  const double all = casimir::l2_smoothed(z.data(), m, mu, weights, ignore);
+  const auto support = std::count_if(weights.begin(), weights.end(), [](double u) { return u > 0.0; });
+  for (std::int64_t count = 1; count <= m; ++count) {
+    const double listed = casimir::l2_smoothed(z.data(), count, mu, weights, ignore);
+    const double bound = casimir::l2_upper_bound(z.data(), count, mu);
+    check(listed <= all + 1e-13 && all <= bound + 1e-13 && bound <= z[0] + 0.5 * mu + 1e-13);
+    if (support <= count) check_close(listed, all, 1e-13);
+  }
+  // As many other outputs as one likes, none above the last listed: their value comes as near as one likes.
+  if (m < 2 || z[0] - z[1] > mu) return;
+  z.resize(2);
+  const double bound = casimir::l2_upper_bound(z.data(), 2, mu);
+  z.resize(20000, z[1]);
+  check(casimir::l2_smoothed(z.data(), 20000, mu, weights, ignore) >= bound - 1e-4 * mu);
+}
+
 }  // namespace
 
 void test_simplex() {
   Random random(1);
+  for (int trial = 0; trial < 200; ++trial) check_upper_bound(1 + random.below(8), trial % 2 ? 0.3 : 3.0, random);
   for (int trial = 0; trial < 300; ++trial) {
     const std::int64_t m = 1 + random.below(trial % 2 ? 4 : 60);
     std::vector<double> z = random.uniforms(m, -1.0, 1.0);

@@ -90,6 +90,8 @@ void test_interval_heap();
 void test_chain();
 void test_linear_chain();
 void test_candidates();
+void test_fixed_rows();
+void test_epochs();
 void test_dual();
 void test_maxflow();
 void test_box_search();

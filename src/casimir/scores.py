@@ -19,7 +19,8 @@ class Scores:
 
     nodes         float64[N, L] or [N]: node parts of all examples, one after another
     offsets       int64[n + 1]: example i owns the rows offsets[i]:offsets[i + 1] of nodes
-    edges         None (no edge scores), float64[L, L] shared by the p_i - 1 edges of every chain, or float64[M, L, L]
+    edges         None (no edge scores), float64[L, L] shared by all edges (alone, those of chains: p_i - 1 per example;
+                  next to scores with edges of their own, those), or float64[M, L, L]
     edge_offsets  int64[n + 1] into edges when they are not shared, else None
     shapes        int64[n, 2] when the node parts of example i form a matrix of this shape (nodes are [N]), else None
     whole         float64[n]: the score of one more part per example, which belongs to the output as a whole; the
@@ -303,12 +304,9 @@ def check_same_layout(a: Scores, b: Scores) -> None:
     if a.edges is None or b.edges is None:
         return
     fits = a.edges.shape[-2:] == b.edges.shape[-2:]
-    if fits and (a.edge_offsets is b.edge_offsets):  # also when both are shared
-        return
-    shared = chain_edge_offsets(a.offsets)
-    if not fits or not np.array_equal(
-        shared if a.edge_offsets is None else a.edge_offsets, shared if b.edge_offsets is None else b.edge_offsets
-    ):
+    if a.edge_offsets is not None and b.edge_offsets is not None:  # one matrix fits edges of any number
+        fits = fits and _same(a.edge_offsets, b.edge_offsets)
+    if not fits:
         raise ValueError(f"Edges {list(a.edges.shape)} and {list(b.edges.shape)} differ in layout.")
 
 

@@ -7,7 +7,7 @@ import pytest
 from problems import tree_parts
 
 import casimir as cs
-from casimir.kernels import decode_trees
+from casimir.problems import decode_trees
 from casimir.testing import random_like
 
 
@@ -49,7 +49,8 @@ def test_large_edge_scores_are_summed_in_logs() -> None:
     w = np.random.default_rng(0).normal(size=parts.model.n_params)
     parts.model.unpack(w)[1][...] *= 1e3
     for mu in (0.5, 1e6):
-        native, composed = (parts.objective(0.1, native=n).evaluate(w, cs.Entropy(), mu) for n in (True, False))
+        loss = cs.FenchelYoung(cs.Entropy(), mu, parts.cost)
+        native, composed = (parts.objective(0.1, native=n).evaluate(w, loss) for n in (True, False))
         assert native.smoothed == pytest.approx(composed.smoothed, rel=1e-12)
         np.testing.assert_allclose(native.gradient, composed.gradient, atol=1e-9)
 
@@ -61,9 +62,8 @@ def test_a_node_may_have_many_children() -> None:
     tree = cs.Tree([[leaves] * leaves + [-1]], labels)
     model, y = cs.LinearTreeModel(X, labels), [np.zeros(leaves + 1, dtype=np.int64)]
     w = 5.0 * np.random.default_rng(0).normal(size=model.n_params)
-    native, composed = (
-        cs.Objective(model, tree, cs.Hamming(), y, 0.1, native=n).evaluate(w, cs.Entropy(), 0.3) for n in (True, False)
-    )
+    loss = cs.FenchelYoung(cs.Entropy(), 0.3, cs.Hamming())
+    native, composed = (cs.Objective(model, tree, loss, y, 0.1, native=n).evaluate(w) for n in (True, False))
     assert native.smoothed == pytest.approx(composed.smoothed, rel=1e-12)
     np.testing.assert_allclose(native.gradient, composed.gradient, atol=1e-7)
 

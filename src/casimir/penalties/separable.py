@@ -67,7 +67,9 @@ class Separable:
         for name in ("strengths", "nonnegative", "center"):
             given = getattr(self, name)
             if given is not None and given.shape != (n_params,):
-                raise ValueError(f"{name} has {given.size} entries; the model has {n_params} weights, and needs as many.")
+                raise ValueError(
+                    f"{name} has {given.size} entries; the model has {n_params} weights, and needs as many."
+                )
 
     def value(self, w: FloatArray) -> float:
         """R(w), without the constant that two squares leave; weights that are not allowed are not looked for."""

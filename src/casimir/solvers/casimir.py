@@ -12,7 +12,7 @@ from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Proximal
 from casimir.scores import FloatArray
-from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
+from casimir.solvers.base import Inner, InnerState, Monitor, check_inner, nearest_allowed
 from casimir.solvers.regimes import Regime, default_kappa
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
@@ -56,9 +56,10 @@ class Casimir:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_convex("Casimir")
         mu0, smoothing = self._first_mu(objective, monitor.tol), self.inner.smoothing
-        first = self.inner.start(objective, smoothed(objective.loss, smoothing, mu0), w0, rng, None)
+        first_loss = smoothed(objective.loss, smoothing, mu0)
+        first = self.inner.start(objective, first_loss, w0, rng, None)
         regime = Regime(objective.penalty.strong_convexity, self._kappa(objective, first), mu0, self.decreasing)
-        subproblems = _Subproblems(self.inner, rng, first)
+        subproblems = _Subproblems(self.inner, rng, first, first_loss)
         dual = objective.trivial_dual()
         w, z, z_before = w0, w0, w0
         alpha, k = regime.alpha0, 0
@@ -69,7 +70,8 @@ class Casimir:
             kappa = regime.kappa(k)
             problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
             delta = regime.delta(k) if self.stopping == "accuracy" else None
-            new = subproblems.solve(problem, loss, self._start(w, z, z_before, regime, k), kappa, z, delta)
+            start = nearest_allowed(objective.penalty, self._start(w, z, z_before, regime, k))
+            new = subproblems.solve(problem, loss, start, kappa, z, delta)
             for state in subproblems.seen:
                 if state.evaluation.dual is not None:
                     dual = dual.towards(state.evaluation.dual, objective.penalty)
@@ -123,8 +125,9 @@ class _Subproblems:
     worse. `seen` has the states of the last subproblem, for their dual points.
     """
 
-    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState) -> None:
+    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState, first_loss: Loss) -> None:
         self.inner, self.rng, self.before = inner, rng, first
+        self._first, self._first_loss = first, first_loss
         self.seen: list[InnerState] = []
         self._has_warned = False
 
@@ -132,7 +135,10 @@ class _Subproblems:
         self, problem: Objective, loss: Loss, start: FloatArray, kappa: float, z: FloatArray, delta: float | None
     ) -> InnerState:
         """One epoch without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        state = self.inner.start(problem, loss, start, self.rng, self.before)
+        if self.before is self._first and start is self._first.w and loss == self._first_loss:
+            state = self._first  # the centre is there, so that the subproblem's square is 0
+        else:
+            state = self.inner.start(problem, loss, start, self.rng, self.before)
         self.seen = [state]
         if delta is None:
             state = self._epoch(problem, loss, state)

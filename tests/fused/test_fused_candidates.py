@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import casimir as cs
 from casimir._native import core
-from casimir.kernels import ComposedKernel, NativeKernel
-from casimir.kernels.base import Averaged, DualAverage
 from casimir.models import LinearCandidateModel
+from casimir.problems import ComposedProblem, FusedProblem, core_smoothing
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard
+from casimir.solvers.bcfw import dual_start
 from casimir.structures.candidates import Candidates
 
-SMOOTHINGS = [("hard", Hard(), 1), ("l2", L2(3), 3), ("l2", L2(), 4096), ("entropy", Entropy(), 1)]
+SMOOTHINGS = [Hard(), L2(3), L2(), Entropy()]
 
 
 def instance(seed: int = 0, n: int = 25, dim: int = 45, dtype: Any = np.float64) -> dict[str, Any]:
@@ -42,21 +43,22 @@ def composed(data: dict[str, Any], w: np.ndarray, smoothing: Any, mu: float) -> 
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("kind", "smoothing", "k"), SMOOTHINGS)
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("mu", [0.2, 3.0])
-def test_full_pass_equals_composed(dtype: Any, kind: str, smoothing: Any, k: int, mu: float) -> None:
+def test_full_pass_equals_composed(dtype: Any, smoothing: Any, mu: float) -> None:
     data = instance(dtype=dtype)
     problem = core.linear_candidates(**data)
     w = np.random.default_rng(1).normal(size=45) * 0.3
-    parts, gradient = np.empty(problem.n_parts), np.empty(problem.dim)
-    value, max_value, cost, exact = problem.full_pass(w, kind, k, mu, 2, parts, gradient)
+    parts, gradient = np.empty(problem.n_marginals), np.empty(problem.n_params)
+    value, max_value, cost, upper, exact = problem.full_pass(w, core_smoothing(smoothing, mu), 2, parts, gradient)
     expected, expected_gradient, smoothed = composed(data, w, smoothing, mu)
     np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=0, atol=1e-11)
     np.testing.assert_allclose(parts, smoothed.marginals.nodes, rtol=0, atol=1e-13)
     np.testing.assert_allclose(cost, np.add.reduceat(parts * data["cost"], data["offsets"][:-1]), atol=1e-13)
     np.testing.assert_array_equal(exact.astype(bool), smoothed.exact)
-    if kind == "entropy":
+    np.testing.assert_array_equal(upper == value, exact.astype(bool))
+    if isinstance(smoothing, Entropy):
         assert np.isnan(max_value).all()
     else:
         np.testing.assert_allclose(max_value - value, smoothed.max_value - smoothed.value, atol=1e-12)
@@ -67,8 +69,8 @@ def test_full_pass_gives_the_same_bits_on_any_number_of_threads() -> None:
     w = np.random.default_rng(1).normal(size=101)
     results = []
     for threads in (1, 2, 3, 7):
-        gradient = np.empty(problem.dim)
-        results.append((problem.full_pass(w, "entropy", 1, 1.0, threads, None, gradient)[0], gradient))
+        gradient = np.empty(problem.n_params)
+        results.append((problem.full_pass(w, core_smoothing(Entropy(), 1.0), threads, None, gradient)[0], gradient))
     for value, gradient in results[1:]:
         np.testing.assert_array_equal(value, results[0][0])
         np.testing.assert_array_equal(gradient, results[0][1])
@@ -87,9 +89,10 @@ def test_svrg_and_sgd_epochs_follow_dense_steps() -> None:
         return composed(one | {key: data[key][rows] for key in ("features", "cost")}, w, L2(2), mu)[1]
 
     w, average = w0.copy(), np.empty(9)
-    snapshot, full = np.empty(problem.n_parts), np.empty(9)
-    problem.full_pass(w0, "l2", 2, mu, 1, snapshot, full)
-    problem.svrg_epoch(order, gamma, lam, -full / n / lam, snapshot, "l2", 2, mu, w, average)
+    snapshot, full = np.empty(problem.n_marginals), np.empty(9)
+    l2, ridge = core.Smoothing("l2", 2, mu), core.Penalty(0.0, lam, None, None, 0.0, None)
+    problem.full_pass(w0, l2, 1, snapshot, full)
+    core.svrg_epoch(problem, order, gamma, ridge, full / n, snapshot, l2, w, average)
     dense, total = w0.copy(), np.zeros(9)
     for i in order.tolist():
         dense = dense - gamma * (gradient_of(i, dense) - gradient_of(i, w0) + full / n + lam * dense)
@@ -99,7 +102,7 @@ def test_svrg_and_sgd_epochs_follow_dense_steps() -> None:
 
     w, dense = w0.copy(), w0.copy()
     steps = gamma / np.sqrt(np.arange(1.0, 41.0))
-    problem.sgd_epoch(order, steps, None, lam, "l2", 2, mu, w, None, 0.0)
+    core.sgd_epoch(problem, order, steps, None, ridge, l2, w, core.IterateSum(None, 0.0))
     for step, i in zip(steps.tolist(), order.tolist(), strict=True):
         dense = (1.0 - step * lam) * dense - step * gradient_of(i, dense)
     np.testing.assert_allclose(w, dense, atol=1e-10)
@@ -110,20 +113,21 @@ def test_svrg_and_sgd_epochs_follow_dense_steps() -> None:
 def test_dual_ascends_and_its_gap_is_the_duality_gap(dtype: Any, pairwise: bool) -> None:
     data, lam = instance(n=30, dim=8, dtype=dtype), 0.05
     problem, n = core.linear_candidates(**data), 30
-    dual, w = core.dual_blocks(problem), np.zeros(8)
+    dual, w = problem.dual_blocks(), np.zeros(8)
+    ridge = core.Penalty(0.0, lam, None, None, 0.0, None)
     rng = np.random.default_rng(0)
     values = [0.0]
     for _ in range(200):
-        _, calls, visits = dual.exact_pass(rng.permutation(n), lam, pairwise, 2, w)
-        assert (calls, visits) == (n, n)
+        dual.exact_pass(rng.permutation(n), pairwise, 2, ridge, lam, w, None, None)
         values.append(dual.ell - 0.5 * lam * (w @ w))
         if pairwise:
-            dual.cached_pass(rng.permutation(n), lam, 2, 0.5, w)
+            dual.cached_pass(rng.permutation(n), 2, 0.5, ridge, lam, w, None)
             values.append(dual.ell - 0.5 * lam * (w @ w))
     assert np.all(np.diff(values) >= -1e-12)
-    primal = np.mean(problem.full_pass(w, "hard", 1, 0.0, 1, None, None)[0]) + 0.5 * lam * (w @ w)
+    hard = core_smoothing(Hard(), 0.0)
+    primal = np.mean(problem.full_pass(w, hard, 1, None, None)[0]) + 0.5 * lam * (w @ w)
     assert -1e-12 <= primal - values[-1] <= (1e-4 if pairwise else 1e-2) * primal
-    assert n <= dual.active_outputs <= dual.cached_outputs <= problem.n_parts
+    assert n <= dual.active_outputs <= dual.cached_outputs <= problem.n_marginals
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
@@ -138,21 +142,21 @@ def test_dual_follows_the_composed_path(pairwise: bool, averaged: bool) -> None:
             return costs
 
     model = LinearCandidateModel(np.split(data["features"], data["offsets"][1:-1]))
-    composed_kernel = ComposedKernel(model, Candidates(), Given(), list(data["y"].astype(np.int64)[:, None]))
-    native_kernel = NativeKernel(core.linear_candidates(**data), 1)
+    slow = ComposedProblem(model, Candidates(), Given(), list(data["y"].astype(np.int64)[:, None]))
     runs = []
-    for kernel in (composed_kernel, native_kernel):
-        blocks, w, rng = kernel.dual_blocks(), np.zeros(7), np.random.default_rng(4)
-        average = DualAverage(Averaged(np.zeros(7))) if averaged else None
+    for problem in (slow, FusedProblem(core.linear_candidates(**data), 1)):
+        blocks, iterate, rng = problem.dual_blocks(), dual_start(cs.Ridge(lam), 7), np.random.default_rng(4)
+        iterate.average = blocks.new_average(7) if averaged else None
         trace = []
         for _ in range(12):
-            gap = blocks.exact_pass(rng.permutation(n), lam, pairwise, 3, w, average)
-            trace.append([gap, blocks.ell, blocks.cached_outputs, *w])
+            gap = blocks.exact_pass(rng.permutation(n), pairwise, 3, iterate)
+            trace.append([gap, blocks.ell, blocks.cached_outputs, *iterate.w])
             if pairwise and not averaged:
-                gap = blocks.cached_pass(rng.permutation(n), lam, 2, 0.5, w)
-                trace.append([gap, blocks.ell, blocks.cached_outputs, *w])
-        if average is not None:
-            trace.append([average.ell_sum, average.next_weight, 0.0, *(average.iterates.mass * w - average.iterates.q)])
+                gap = blocks.cached_pass(rng.permutation(n), 2, 0.5, iterate)
+                trace.append([gap, blocks.ell, blocks.cached_outputs, *iterate.w])
+        if averaged:
+            sums = iterate.average
+            trace.append([sums.ell_sum, sums.mass, 0.0, *(sums.mass * iterate.w - sums.q)])
         runs.append(np.array(trace))
     np.testing.assert_allclose(runs[1], runs[0], rtol=1e-10, atol=1e-10)
 
@@ -160,9 +164,9 @@ def test_dual_follows_the_composed_path(pairwise: bool, averaged: bool) -> None:
 def test_decode_gives_the_lowest_best_candidate_without_cost() -> None:
     data = instance()
     data["features"][1] = data["features"][0]
-    problem = core.linear_candidates(**data)
+    problem = core.linear_candidates(**(data | {"cost": None}))
     w = np.random.default_rng(5).normal(size=45)
-    value, index = core.decode_candidates(problem, w, 2)
+    value, index = problem.decode(w, 2)
     best = Candidates().max(Scores(data["features"] @ w, data["offsets"]))
     np.testing.assert_allclose(value, best.value, atol=1e-12)
     np.testing.assert_array_equal(index, np.concatenate(best.outputs))
