@@ -113,6 +113,24 @@ def test_exact_is_the_share_of_examples_that_the_smoothing_got_right(native: boo
     assert evaluate(objective, parts.model.zeros(), Entropy(), 1.0).exact == 1.0
 
 
+@PATHS
+def test_a_smoothing_that_saw_enough_outputs_is_exact_whatever_is_rounded(native: bool) -> None:
+    """mu is about sum_j (z_j - z_3) of the first outputs, whose scores differ by 1e-12: pulling ends by a hair."""
+    rng = np.random.default_rng(0)
+    X = cs.PackedSequences(np.array([0, 2]), np.array([0, 1, 2]), np.array([0, 1], dtype=np.uint32), None, 2)
+    model = cs.LinearChainModel(X, 2)
+    objective = cs.Objective(model, cs.Chain(2), cs.Hinge(None), [np.array([0, 0])], 0.0, native=native)
+    for _ in range(300):
+        w = model.zeros()
+        unary = model.unpack(w)[0]
+        unary[:] = rng.uniform(-1.0, 1.0) + rng.uniform(-1e-12, 1e-12, (2, 2))
+        z = np.sort([unary[0, a] + unary[1, b] for a in (0, 1) for b in (0, 1)])[::-1]
+        for count in (2, 3):
+            mu = float(np.sum(z[:count] - z[count]))
+            if mu > 0.0:
+                assert objective.evaluate(w, cs.FenchelYoung(L2(), mu)).exact == 1.0
+
+
 def test_full_passes_give_the_same_bits_on_any_number_of_threads() -> None:
     parts = chain_parts(n=23, n_labels=5, n_features=40, lengths=(1, 5), valued=True)
     w = points_of_size(parts)

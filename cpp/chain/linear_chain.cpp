@@ -138,7 +138,7 @@ struct LinearChain::Oracles {
     const Transitions edges = chain.transitions(work);
     chain.ops_.backward_max(chain.shape_, p, work.u.data(), edges, work.beta.data(), work.best.data());
     work.kbest.run(chain.ops_, chain.shape_, p, edges, work.beta.data(), work.best.data(), k + 1, mu);
-    return {work.kbest.values(), work.kbest.count(), work.kbest.exact_for(mu)};
+    return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
   }
   void add(std::int64_t j, double weight, double* marginals) const {
     chain.add_output(p, work.kbest.labels(j), weight, marginals);

@@ -19,7 +19,7 @@ from casimir.solvers.svrg import SVRG
 
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
 _DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu_k hardly depend on it
-_SMALLEST_MU = 1e-12  # relative to the first: below it smoothing changes nothing that doubles can tell
+_SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
 _MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
 _LONGEST_SEARCH = 2.0**10  # and no step size helps
 _ROUNDING = 1e-14  # relative to the subproblem's value: what is left to gain when nothing is
