@@ -117,10 +117,10 @@ class Objective:
         self._fused = None if problem is None else FusedProblem(problem, n_threads or default_threads(), self._scales)
 
     def _check_truth(self) -> None:
-        """The truth must be among the outputs that the structure allows."""
-        if getattr(self.structure, "is_constrained", False):
-            constrained: Any = self.structure
-            constrained.check_allowed(layout_of(self.model), self.y)
+        """The truth must be among the outputs that the structure allows, or losses may be negative."""
+        check_allowed = getattr(self.structure, "check_allowed", None)
+        if check_allowed is not None:
+            check_allowed(layout_of(self.model), self.y)
 
     @property
     def n_examples(self) -> int:

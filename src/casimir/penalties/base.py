@@ -81,4 +81,11 @@ def require(penalty: Penalty, solver: str, *, strongly_convex: bool = False, sep
         raise TypeError(f"{solver} needs Penalty.separable, which {name} does not have. Use SVRG(), SAGA() or SGD().")
 
 
+def nearest_allowed(penalty: Penalty, w: FloatArray) -> FloatArray:
+    """The nearest w that the masks of a penalty allow; w itself where it has none."""
+    own = getattr(penalty, "separable", None)
+    found: FloatArray = w if own is None else own.allowed(w)
+    return found
+
+
 _METHODS = ("strong_convexity", "quadratic", "value", "conjugate", "domain_share", "primal", "prox")

@@ -10,7 +10,7 @@ import numpy as np
 from casimir._arrays import dot
 from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
-from casimir.penalties import Proximal
+from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray
 from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
 from casimir.solvers.regimes import Regime, default_kappa
@@ -68,7 +68,8 @@ class Casimir:
             kappa = regime.kappa(k)
             problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
             delta = regime.delta(k) if self.stopping == "accuracy" else None
-            new = subproblems.solve(problem, loss, self._start(w, z, z_before, regime, k), kappa, z, delta)
+            start = nearest_allowed(objective.penalty, self._start(w, z, z_before, regime, k))
+            new = subproblems.solve(problem, loss, start, kappa, z, delta)
             for state in subproblems.seen:
                 if state.evaluation.dual is not None:
                     dual = dual.towards(state.evaluation.dual, objective.penalty)
@@ -149,6 +150,8 @@ class _Subproblems:
                 return state
             trial = self._epoch(problem, loss, state)
             if not trial.is_worse:
+                if np.array_equal(trial.w, state.w):  # no step improves any more: as accurate as doubles are
+                    return trial
                 state = trial
                 continue
             state = replace(state, lipschitz=trial.lipschitz)
