@@ -94,7 +94,7 @@ def _solve(problem: Any, solver: str, options: dict[str, Any]) -> None:
     for tol in _TOLERANCES:
         tight = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol} if solver == "CLARABEL" else options
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Solution may be inaccurate")
+            warnings.filterwarnings("ignore", "Solution may be inaccurate|invalid value encountered in matmul")
             problem.solve(solver=solver, **tight)
         if problem.status == "optimal":
             return

@@ -23,7 +23,7 @@ WITH_SEARCH = ("sgd", "bcfw", "bcfw-pairwise", "dual", "svrg", "svrg-l2", "saga"
 def attack(made: Family, loss: Any, penalty: Any, solver: str, epochs: int = 30, sample_weight: Any = None) -> cs.Result:
     judged = Judged.of(made.lists(loss.cost), loss, penalty, sample_weight)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Casimir's inner solver|BoxSearch|BranchAndBound|L2", RuntimeWarning)
+        warnings.filterwarnings("ignore", "Casimir's inner solver", RuntimeWarning)
         objective = made.objective(loss, penalty, sample_weight)
         result = cs.minimize(objective, SOLVERS[solver], epochs=epochs, tol=1e-3)
     check(result, judged, judged.optimum())
@@ -39,7 +39,7 @@ def box_family(structure: Any) -> Family:
 
 
 @pytest.mark.parametrize("solver", WITH_SEARCH)
-@pytest.mark.parametrize("budget", [1, 3, 12])
+@pytest.mark.parametrize("budget", [1, 5])
 @pytest.mark.parametrize("search", ["corners", "columns", "branch"])
 def test_a_search_that_is_cut_short_certifies_no_wrong_optimum(solver: str, budget: int, search: str) -> None:
     structure: Any = cs.BoxSearch(bound=search, node_budget=budget) if search != "branch" else None
@@ -50,7 +50,7 @@ def test_a_search_that_is_cut_short_certifies_no_wrong_optimum(solver: str, budg
     judged, penalty = Judged.of(made.lists(cost), loss, cs.Ridge(0.05)), cs.Ridge(0.05)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "BoxSearch|BranchAndBound", RuntimeWarning)
-        result = cs.minimize(made.objective(loss, penalty), SOLVERS[solver], epochs=12, tol=1e-3)
+        result = cs.minimize(made.objective(loss, penalty), SOLVERS[solver], epochs=6, tol=1e-3)
     best, value = judged.optimum(), judged.value(result.w)
     assert result.trace["dual"].max() <= best + 1e-7
     assert result.trace["objective"].min() >= best - 1e-7
@@ -74,16 +74,15 @@ def test_a_smooth_loss_of_a_search_that_is_cut_short_is_bounded_from_above(searc
     assert result.objective >= judged.value(result.w) - 1e-9
 
 
-@pytest.mark.parametrize("solver", ["svrg", "saga", "lbfgs", "casimir", "gradient", "sgd"])
-@pytest.mark.parametrize("name", ["chain", "chain-composed", "tree", "tree-composed", "candidates", "enumerated"])
-@pytest.mark.parametrize("mu", [0.5, 20.0])
+@pytest.mark.parametrize("solver", ["svrg", "lbfgs", "casimir", "sgd"])
+@pytest.mark.parametrize(("name", "mu"), [("chain", 0.5), ("chain-composed", 20.0), ("tree", 20.0), ("candidates", 0.5)])
 def test_a_smooth_loss_with_a_small_cap_is_bounded_from_above(solver: str, name: str, mu: float) -> None:
     made = family(name)
     loss = cs.FenchelYoung(cs.L2(cap=3), mu, made.parts.cost)
     judged = Judged.of(made.lists(loss.cost), loss, cs.Ridge(0.1))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "L2", RuntimeWarning)
-        result = cs.minimize(made.objective(loss, cs.Ridge(0.1)), SOLVERS[solver], epochs=8, tol=1e-3)
+        result = cs.minimize(made.objective(loss, cs.Ridge(0.1)), SOLVERS[solver], epochs=6, tol=1e-3)
     assert result.dual <= judged.optimum() + 1e-7
     assert result.trace["objective"].min() >= judged.optimum() - 1e-7
     assert result.objective >= judged.value(result.w) - 1e-9
@@ -172,6 +171,9 @@ def test_casimir_keeps_to_the_weights_that_the_penalty_allows(inner: Any, stoppi
     d = made.parts.model.n_params
     penalty = cs.Ridge(0.05, nonnegative=np.ones(d, dtype=bool))
     judged = Judged.of(made.lists(None), cs.Log(), penalty)
-    result = cs.minimize(made.objective(cs.Log(), penalty), cs.Casimir(inner, kappa=0.3, stopping=stopping), 12, tol=1e-6)
+    solver = cs.Casimir(inner, kappa=0.3, stopping=stopping)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Casimir's inner solver", RuntimeWarning)
+        result = cs.minimize(made.objective(cs.Log(), penalty), solver, epochs=6, tol=1e-6)
     assert result.w.min() >= 0.0
     check(result, judged, judged.optimum(), tol=1e-6)

@@ -39,7 +39,7 @@ def run(objective: cs.Objective, solver: Any, epochs: int | None = None, tol: fl
     """Few epochs where they take long: certificates hold from the first one on."""
     if epochs is None:
         slow = isinstance(solver, cs.ProxLinear) or getattr(solver, "stopping", "") == "accuracy"
-        epochs = 3 if slow else 40 if objective.is_native else 8
+        epochs = (3 if slow else 40) if objective.is_native else 1 if slow else 8
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Casimir's inner solver", RuntimeWarning)
         return cs.minimize(objective, solver, epochs=epochs, tol=tol)
