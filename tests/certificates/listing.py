@@ -129,7 +129,9 @@ def _candidates(**options: Any) -> Family:
 
 def _float32_candidates() -> Family:
     wide = candidate_parts(seed=6, n=6)
-    model = cs.LinearCandidateModel([rows.astype(np.float32) for rows in np.split(wide.model.features, wide.model.offsets[1:-1])])
+    model = cs.LinearCandidateModel(
+        [rows.astype(np.float32) for rows in np.split(wide.model.features, wide.model.offsets[1:-1])]
+    )
     return Family(Parts(model, wide.structure, wide.cost, wide.y), list_candidates(np.diff(model.offsets)))
 
 
@@ -139,7 +141,10 @@ def _restricted_candidates() -> Family:
     masks = [rng.random(m) < 0.6 for m in np.diff(free.model.offsets)]
     for mask, y in zip(masks, free.y, strict=True):
         mask[y] = True
-    listings = [kept(whole, lambda y, m=m: bool(m[y[0]])) for whole, m in zip(list_candidates(map(len, masks)), masks, strict=True)]
+    listings = [
+        kept(whole, lambda y, m=m: bool(m[y[0]]))
+        for whole, m in zip(list_candidates(map(len, masks)), masks, strict=True)
+    ]
     return Family(Parts(free.model, free.structure.restricted(masks), free.cost, free.y), listings)
 
 
@@ -162,7 +167,9 @@ def _own_edges() -> Family:
     y = [rng.integers(0, labels, p) for p in sizes]
     parts = Parts(cs.LinearPartsModel(nodes, edges, labels), cs.Chain(labels), cs.Hamming(), y)
     layout = parts.model.scores(np.zeros(6))
-    offset = Scores(rng.normal(size=layout.nodes.shape), layout.offsets, rng.normal(size=layout.edges.shape), layout.edge_offsets)
+    offset = Scores(
+        rng.normal(size=layout.nodes.shape), layout.offsets, rng.normal(size=layout.edges.shape), layout.edge_offsets
+    )
     return Family(parts, list_chains(parts), {"offset": offset})
 
 

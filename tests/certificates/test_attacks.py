@@ -20,7 +20,9 @@ FEW = ("sgd", "bcfw", "bcfw-pairwise", "dual", "svrg", "svrg-l2", "saga", "lbfgs
 WITH_SEARCH = ("sgd", "bcfw", "bcfw-pairwise", "dual", "svrg", "svrg-l2", "saga", "lbfgs-l2", "casimir", "gradient-l2")
 
 
-def attack(made: Family, loss: Any, penalty: Any, solver: str, epochs: int = 30, sample_weight: Any = None) -> cs.Result:
+def attack(
+    made: Family, loss: Any, penalty: Any, solver: str, epochs: int = 30, sample_weight: Any = None
+) -> cs.Result:
     judged = Judged.of(made.lists(loss.cost), loss, penalty, sample_weight)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Casimir's inner solver", RuntimeWarning)
@@ -75,7 +77,9 @@ def test_a_smooth_loss_of_a_search_that_is_cut_short_is_bounded_from_above(searc
 
 
 @pytest.mark.parametrize("solver", ["svrg", "lbfgs", "casimir", "sgd"])
-@pytest.mark.parametrize(("name", "mu"), [("chain", 0.5), ("chain-composed", 20.0), ("tree", 20.0), ("candidates", 0.5)])
+@pytest.mark.parametrize(
+    ("name", "mu"), [("chain", 0.5), ("chain-composed", 20.0), ("tree", 20.0), ("candidates", 0.5)]
+)
 def test_a_smooth_loss_with_a_small_cap_is_bounded_from_above(solver: str, name: str, mu: float) -> None:
     made = family(name)
     loss = cs.FenchelYoung(cs.L2(cap=3), mu, made.parts.cost)
@@ -102,7 +106,9 @@ def scaled_family() -> Family:
     rng = np.random.default_rng(1)
     features = [rng.normal(size=(m, 5)) * 10.0 ** np.arange(-4, 6, 2) for m in (3, 5, 2, 6)]
     y = [rng.integers(0, len(rows), 1) for rows in features]
-    return Family(Parts(cs.LinearCandidateModel(features), cs.Candidates(), cs.Hamming(), y), list_candidates((3, 5, 2, 6)))
+    return Family(
+        Parts(cs.LinearCandidateModel(features), cs.Candidates(), cs.Hamming(), y), list_candidates((3, 5, 2, 6))
+    )
 
 
 @pytest.mark.parametrize("solver", FEW)
@@ -112,7 +118,7 @@ def test_bounds_hold_for_features_of_all_sizes(solver: str) -> None:
 
 
 def tied_family() -> Family:
-    """Whole features and costs; the third example is the first once more, the fourth has its features, not its labels."""
+    """Whole features and costs; example 2 is example 0 once more, example 3 has its features but not its labels."""
     offsets = np.array([0, 2, 5, 7, 9])
     indices = np.array([0, 1, 0, 1, 0, 0, 1, 0, 1], dtype=np.uint32)
     X = cs.PackedSequences(offsets, np.arange(10), indices, None, 2)
@@ -162,7 +168,9 @@ def test_a_truth_that_is_not_allowed_is_refused_by_restricted_structures() -> No
         cs.Objective(made.parts.model, structure, cs.Log(), made.parts.y, 0.1)
 
 
-@pytest.mark.parametrize("inner", [cs.LBFGS(), cs.GradientDescent(), cs.SVRG(cs.L2()), cs.SAGA(cs.L2())], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "inner", [cs.LBFGS(), cs.GradientDescent(), cs.SVRG(cs.L2()), cs.SAGA(cs.L2())], ids=lambda s: type(s).__name__
+)
 @pytest.mark.parametrize("stopping", ["budget", "accuracy"])
 @pytest.mark.parametrize("name", ["chain", "enumerated"])
 def test_casimir_keeps_to_the_weights_that_the_penalty_allows(inner: Any, stopping: str, name: str) -> None:

@@ -22,7 +22,8 @@ def test_the_judge_agrees_with_scipy_on_the_log_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "loss"), [("candidates", "log"), ("candidates", "l2"), ("chain-own-edges", "entropy"), ("enumerated", "l2-wide")]
+    ("family", "loss"),
+    [("candidates", "log"), ("candidates", "l2"), ("chain-own-edges", "entropy"), ("enumerated", "l2-wide")],
 )
 def test_the_judge_agrees_with_bounded_descent_on_smooth_losses(family: str, loss: str) -> None:
     """L-BFGS-B with numeric gradients on w = a - b, a, b >= 0, where absolute values are a linear term."""
