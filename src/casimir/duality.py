@@ -42,9 +42,10 @@ class DualPoint:
             theta = self._root_of_slope(other, penalty)
         else:
             theta = self._golden_section(other, penalty)
-        return self._at(other, theta)
+        return self.mixed(other, theta)
 
-    def _at(self, other: DualPoint, theta: float) -> DualPoint:
+    def mixed(self, other: DualPoint, theta: float) -> DualPoint:
+        """(1 - theta) times this point plus theta times the other."""
         if theta in (0.0, 1.0):
             return self if theta == 0.0 else other
         return DualPoint(self.g + theta * (other.g - self.g), self.ell + theta * (other.ell - self.ell))
@@ -79,11 +80,11 @@ class DualPoint:
         low, high = 0.0, 1.0
         for _ in range(_SEARCHES):
             a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-            if self._at(other, a).value(penalty) >= self._at(other, b).value(penalty):
+            if self.mixed(other, a).value(penalty) >= self.mixed(other, b).value(penalty):
                 high = b
             else:
                 low = a
-        return max((0.0, 0.5 * (low + high), 1.0), key=lambda theta: self._at(other, theta).value(penalty))
+        return max((0.0, 0.5 * (low + high), 1.0), key=lambda theta: self.mixed(other, theta).value(penalty))
 
 
 def relative_gap(objective: float, dual: float) -> float:

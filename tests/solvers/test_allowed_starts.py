@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import casimir as cs
-from casimir.penalties import Proximal
-from casimir.solvers.base import nearest_allowed
+from casimir.penalties import Proximal, nearest_allowed
 
 INNER: list[Any] = [cs.SVRG(cs.L2()), cs.SAGA(cs.L2()), cs.GradientDescent(cs.L2()), cs.LBFGS(cs.L2())]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from casimir.scores import FloatArray
 
 
@@ -84,4 +86,14 @@ def require(penalty: Penalty, solver: str, *, strongly_convex: bool = False, sep
         raise TypeError(f"{solver} needs Penalty.separable, which {name} does not have. Use SVRG(), SAGA() or SGD().")
 
 
+def nearest_allowed(penalty: Penalty, w: FloatArray) -> FloatArray:
+    """About the nearest point where R is finite: extrapolation may leave the weights that a penalty allows."""
+    if penalty.quadratic is not None:
+        return w
+    own = getattr(penalty, "separable", None)
+    nearest: FloatArray = penalty.prox(w, _SHORTEST_STEP) if own is None else own.allowed(w)
+    return w if np.array_equal(nearest, w) else nearest
+
+
+_SHORTEST_STEP = 1e-12  # of a proximal step that does nothing but lead to weights that are allowed
 _METHODS = ("strong_convexity", "quadratic", "value", "conjugate", "domain_share", "primal", "prox")

@@ -10,11 +10,8 @@ import numpy as np
 from casimir.duality import DualPoint
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
-from casimir.penalties import Penalty
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothing
-
-_SHORTEST_STEP = 1e-12  # of a proximal step that does nothing but lead to weights that are allowed
 
 
 class Monitor(Protocol):
@@ -133,12 +130,3 @@ def penalty_gradient(objective: Objective, w: FloatArray) -> FloatArray:
     quadratic = objective.penalty.quadratic
     assert quadratic is not None
     return np.asarray(quadratic.sigma * (w if quadratic.center is None else w - quadratic.center), dtype=np.float64)
-
-
-def nearest_allowed(penalty: Penalty, w: FloatArray) -> FloatArray:
-    """About the nearest point where R is finite: extrapolation may leave the weights that a penalty allows."""
-    if penalty.quadratic is not None:
-        return w
-    own = getattr(penalty, "separable", None)
-    nearest: FloatArray = penalty.prox(w, _SHORTEST_STEP) if own is None else own.allowed(w)
-    return w if np.array_equal(nearest, w) else nearest

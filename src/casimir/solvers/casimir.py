@@ -10,9 +10,9 @@ import numpy as np
 from casimir._arrays import dot
 from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
-from casimir.penalties import Proximal
+from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray
-from casimir.solvers.base import Inner, InnerState, Monitor, check_inner, nearest_allowed
+from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
 from casimir.solvers.regimes import Regime, default_kappa
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
@@ -156,6 +156,8 @@ class _Subproblems:
                 return state
             trial = self._epoch(problem, loss, state)
             if not trial.is_worse:
+                if np.array_equal(trial.w, state.w):  # no step improves any more: as accurate as doubles are
+                    return trial
                 state = trial
                 continue
             state = replace(state, lipschitz=trial.lipschitz)

@@ -17,6 +17,7 @@ from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Hard, Smoothing
 from casimir.solvers.base import Monitor
 from casimir.solvers.schedules import Pegasos, Schedule
+from casimir.solvers.smoothness import level_of
 from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gradients, take_step
 
 
@@ -44,10 +45,12 @@ class SGD:
             raise ValueError(f"averaging={self.averaging!r}; it must be 'weighted', 'uniform' or 'none'.")
         if isinstance(self.smoothing, Hard) and self.mu != 0.0:
             raise ValueError(f"SGD: mu={self.mu} does nothing without a smoothing. Give one, such as L2(k=5).")
+        if not isinstance(self.smoothing, Hard) and not self.mu > 0.0:
+            raise ValueError(f"SGD: mu={self.mu}; {self.smoothing!r} needs a positive level mu, such as 0.1.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_single_truths("SGD")
-        loss = smoothed(objective.loss, self.smoothing, self.mu)
+        loss = smoothed(objective.loss, self.smoothing, self._level(objective, monitor.tol))
         n, problem, penalty = objective.n_active, objective.problem(loss.smoothing), objective.penalty
         lam = penalty.strong_convexity
         w = aligned_zeros(objective.n_params)
@@ -70,6 +73,9 @@ class SGD:
                 dual = dual.towards(evaluation.dual, penalty)
             if monitor.epoch(point, objective=evaluation.objective, dual=dual, gamma=float(gamma[-1])):
                 return
+
+    def _level(self, objective: Objective, tol: float) -> float:
+        return 0.0 if self.mu == 0.0 else level_of(objective, self.smoothing, self.mu, tol, "SGD")
 
     def _has_dual(self, objective: Objective) -> bool:
         """Whether the last iterate is the primal point of a dual one."""
