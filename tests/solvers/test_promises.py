@@ -153,11 +153,10 @@ class Exaggerating:
 def test_an_oracle_that_lies_breaks_the_certificate(solver: Any) -> None:
     parts = chain_parts(n=8)
     objective = Parts(parts.model, Lying(parts.structure), parts.cost, parts.y).objective(0.05)
-    with pytest.raises(  # noqa: PT012
+    with pytest.raises(
         cs.BrokenCertificate, match=r"lower bound .* exceeds the objective .* An oracle of the structure"
     ):
-        for epochs in (1, 20, 200):
-            cs.minimize(objective, solver, epochs=epochs, tol=0.0)
+        cs.minimize(objective, solver, epochs=200, tol=0.0)
     assert issubclass(cs.BrokenCertificate, ArithmeticError)
 
 

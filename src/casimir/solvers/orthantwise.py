@@ -62,7 +62,7 @@ class QuasiNewton:
         smooth = self._smooth_gradient(w, before)
         steepest = self._steepest(w, smooth)
         direction = -memory.times(steepest)
-        direction[direction * steepest >= 0.0] = 0.0  # never against the steepest descent
+        direction[self._has_orthant & (direction * steepest >= 0.0)] = 0.0  # never against the steepest descent
         if not direction.any():
             return w, before
         orthant = np.where(w != 0.0, np.sign(w), -np.sign(steepest))
