@@ -1,4 +1,4 @@
-"""Chain x L2(k=5) x Hamming x linear model x Casimir(SVRG), put together by hand, and two solvers in one picture.
+"""Linear model x Chain x Hinge(Hamming) x Ridge, put together by hand, and two solvers in one picture.
 
     python examples/compose_and_plot.py [PICTURE]
 
@@ -30,7 +30,7 @@ def objective() -> cs.Objective:
 def main(picture: str = "convergence.png") -> None:
     solvers = {
         "Casimir(SVRG(L2(k=5)))": cs.Casimir(cs.SVRG(cs.L2(k=5))),
-        "DualProximal(), dual steps inside": cs.DualProximal(),
+        "DualProximal()": cs.DualProximal(),
     }
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     axes = figure.subplots()

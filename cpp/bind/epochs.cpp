@@ -89,7 +89,6 @@ void scatter(const Problem& problem, std::int64_t i, Vector marginals, double sc
 
 nb::object truth(const Problem& problem, std::int64_t i) {
   check_example(problem, i);
-  if (!problem.has_truth()) throw std::invalid_argument("there is no truth: give y.");
   std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_count(i)));
   problem.subtract_truth(i, marginals.data());
   for (double& value : marginals) value = 0.0 - value;
@@ -137,6 +136,7 @@ void bind_epochs(nb::module_& m) {
       .def_prop_ro("n_params", &Problem::n_params)
       .def_prop_ro("n_marginals", [](const Problem& p) { return p.marginal_offset(p.n_examples()); })
       .def("marginal_offset", &Problem::marginal_offset, nb::arg("i"))
+      .def("output_offset", &Problem::output_offset, nb::arg("i"))
       .def("set_scales", &set_scales, nb::arg("scales"), nb::keep_alive<1, 2>(), "How much every example counts.")
       .def("full_pass", &full_pass, nb::arg("w"), nb::arg("smoothing"), nb::arg("threads"), nb::arg("marginals").none(),
            nb::arg("gradient").none(),

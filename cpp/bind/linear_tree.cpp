@@ -8,8 +8,9 @@ namespace {
 std::unique_ptr<casimir::Problem> make_linear_tree(Ints offsets, Ints indptr, Indices indices, nb::object values,
                                                    std::int64_t n_features, int n_labels, Ints node, Ints parent,
                                                    Ints subtree, nb::object y, nb::object fixed_nodes,
-                                                   nb::object fixed_pairs) {
-  const auto data = checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, fixed_nodes, fixed_pairs);
+                                                   nb::object fixed_pairs, nb::object truth) {
+  const auto data =
+      checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, truth, fixed_nodes, fixed_pairs);
   const std::size_t nodes = indptr.size() - 1;
   if (node.size() != nodes || parent.size() != nodes || subtree.size() != nodes)
     throw std::invalid_argument("node, parent and subtree need one entry per node.");
@@ -24,8 +25,8 @@ void bind_linear_tree(nb::module_& m) {
   m.def("linear_tree", &make_linear_tree, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
         nb::arg("node").noconvert(), nb::arg("parent").noconvert(), nb::arg("subtree").noconvert(), nb::arg("y").none(),
-        nb::arg("fixed_nodes").none(), nb::arg("fixed_pairs").none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-        nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>(),
-        nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(), nb::keep_alive<0, 12>(),
-        "A Problem of trees with sparse node features.");
+        nb::arg("fixed_nodes").none(), nb::arg("fixed_pairs").none(), nb::arg("truth").none() = nb::none(),
+        nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
+        nb::keep_alive<0, 7>(), nb::keep_alive<0, 8>(), nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(),
+        nb::keep_alive<0, 12>(), nb::keep_alive<0, 13>(), "A Problem of trees with sparse node features.");
 }

@@ -43,6 +43,15 @@ inline const std::int32_t* checked_labels(const nb::object& y, std::size_t token
   return array.data();
 }
 
+/// The marginals of the truth, `labels` rows more per example than it has tokens, or null.
+inline const double* checked_truth(const nb::object& truth, std::size_t rows, int n_labels) {
+  if (truth.is_none()) return nullptr;
+  const auto array = array_of<InArray<double, nb::ndim<1>>>(truth, "truth");
+  if (array.size() != rows * static_cast<std::size_t>(casimir::stride_of(n_labels)))
+    throw std::invalid_argument("truth has the wrong size.");
+  return array.data();
+}
+
 /// A matrix [rows, labels], or null.
 inline const double* checked_scores(const nb::object& scores, std::size_t rows, int n_labels, const char* name) {
   if (scores.is_none()) return nullptr;
@@ -55,8 +64,8 @@ inline const double* checked_scores(const nb::object& scores, std::size_t rows, 
 /// Checks that the arrays fit together. The problem looks into all of them but fixed_nodes.
 inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
                                                 const nb::object& values, std::int64_t n_features, int n_labels,
-                                                const nb::object& y, const nb::object& fixed_nodes,
-                                                const nb::object& fixed_pairs) {
+                                                const nb::object& y, const nb::object& truth,
+                                                const nb::object& fixed_nodes, const nb::object& fixed_pairs) {
   if (n_labels < 1) throw std::invalid_argument("there must be at least one label.");
   check_token_features(offsets, indptr, indices, n_features);
   const std::size_t tokens = indptr.size() - 1;
@@ -66,6 +75,7 @@ inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints&
           n_features,
           n_labels,
           checked_labels(y, tokens, n_labels),
+          checked_truth(truth, tokens + (offsets.size() - 1) * static_cast<std::size_t>(n_labels), n_labels),
           checked_scores(fixed_nodes, tokens, n_labels, "fixed_nodes"),
           checked_scores(fixed_pairs, static_cast<std::size_t>(n_labels), n_labels, "fixed_pairs")};
 }

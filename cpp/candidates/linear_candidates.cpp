@@ -90,16 +90,30 @@ struct LinearCandidates::Oracles {
 
 Answer LinearCandidates::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                                 double* marginals) const {
-  if (!data_.y) throw std::invalid_argument("the loss of candidates needs labels: give y.");
   auto& work = static_cast<CandidatesWorkspace&>(workspace);
   const std::int64_t m = count(i);
   work.scores.resize(static_cast<std::size_t>(m));
   score(i, 0, m, w, work.scores.data());
   const std::int64_t best = best_candidate(work.scores.data(), m);
   const double top = work.scores[static_cast<std::size_t>(best)];
-  const double truth_score = work.scores[static_cast<std::size_t>(truth(i))] - cost_of(i, truth(i));
   if (marginals) std::fill(marginals, marginals + m, 0.0);
-  return less(smoothed_max(Oracles{*this, i, m, work, best, top}, smoothing, work.weights, marginals), truth_score);
+  return less(smoothed_max(Oracles{*this, i, m, work, best, top}, smoothing, work.weights, marginals),
+              truth_score(i, work.scores.data()));
+}
+
+void LinearCandidates::subtract_truth(std::int64_t i, double* marginals) const {
+  if (data_.y) marginals[truth(i)] -= 1.0;
+  for (std::int64_t j = 0; !data_.y && data_.truth && j < count(i); ++j)
+    marginals[j] -= data_.truth[data_.offsets[i] + j];
+}
+
+/// Without the cost, which is that above the truth.
+double LinearCandidates::truth_score(std::int64_t i, const double* scores) const {
+  if (data_.y) return scores[truth(i)] - cost_of(i, truth(i));
+  double score = 0.0;
+  for (std::int64_t j = 0; data_.truth && j < count(i); ++j)
+    if (const double u = data_.truth[data_.offsets[i] + j]; u != 0.0) score += u * (scores[j] - cost_of(i, j));
+  return score;
 }
 
 void LinearCandidates::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
@@ -140,6 +154,9 @@ void LinearCandidates::decode(const double* w, int threads, std::int64_t* indice
   });
 }
 
-std::unique_ptr<DualBlocks> LinearCandidates::dual_blocks() const { return std::make_unique<CandidateDual>(*this); }
+std::unique_ptr<DualBlocks> LinearCandidates::dual_blocks() const {
+  if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
+  return std::make_unique<CandidateDual>(*this);
+}
 
 }  // namespace casimir

@@ -18,6 +18,7 @@ struct LinearCandidatesData {
   std::int64_t n;
   DenseRows features;     // one row per candidate
   const std::int32_t* y;  // [n] index of the true candidate in its list, or null
+  const double* truth;    // without y: weights of the candidates, where the truth is not one of them; or null: no truth
   const double* cost;     // one per candidate: the cost of choosing it (0 at the truth), or null
 };
 
@@ -32,7 +33,6 @@ class LinearCandidates final : public Problem {
 
   std::int64_t n_examples() const override { return data_.n; }
   std::int64_t n_params() const override { return data_.features.dim(); }
-  bool has_truth() const override { return data_.y; }
   std::int64_t rows() const override { return n_params(); }
   std::int64_t marginal_offset(std::int64_t i) const override { return data_.offsets[i]; }
   std::int64_t output_offset(std::int64_t i) const override { return i; }
@@ -41,7 +41,7 @@ class LinearCandidates final : public Problem {
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* marginals) const override;
   void prefetch(std::int64_t, const WeightView&) const override {}  // dense rows stream well by themselves
-  void subtract_truth(std::int64_t i, double* marginals) const override { marginals[truth(i)] -= 1.0; }
+  void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
@@ -61,6 +61,7 @@ class LinearCandidates final : public Problem {
  private:
   struct Oracles;
 
+  double truth_score(std::int64_t i, const double* scores) const;
   void add_candidate(std::int64_t row, double weight, const ScatterTarget& target) const;
 
   LinearCandidatesData data_;

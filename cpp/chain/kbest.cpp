@@ -53,7 +53,7 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
   candidates_.clear();
   labels_.resize(static_cast<std::size_t>(p));
   loss_.resize(static_cast<std::size_t>(p * shape.stride));
-  complete_ = false;
+  exact_ = false;
   // Padding and forbidden labels have an infinite loss, so a finite limit keeps them out.
   const double limit = std::min(mu, std::numeric_limits<double>::max());
 
@@ -65,10 +65,10 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
   values_.push_back(top);
   if (k > 1) expand(0, 0, 0.0, limit, static_cast<std::size_t>(k - 1));
 
-  double sum = top;
+  double sum = 0.0;  // of the losses
   while (count() < k) {
     if (candidates_.empty()) {
-      complete_ = true;
+      exact_ = true;
       return;
     }
     const Candidate next = candidates_.pop_best(Before{this});
@@ -76,19 +76,14 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
     labels_.resize(static_cast<std::size_t>((index + 1) * p));
     const std::size_t room = static_cast<std::size_t>(k - index - 1);
     write(next, labels_.data() + index * p, room > 0 ? loss_.data() : nullptr);
-    const double value = top - next.loss;
-    values_.push_back(value);
-    if (sum - static_cast<double>(index) * value >= mu) return;
-    sum += value;
+    values_.push_back(top - next.loss);
+    if (static_cast<double>(index) * next.loss - sum >= mu) {
+      exact_ = true;
+      return;
+    }
+    sum += next.loss;
     if (room > 0) expand(index, next.position + 1, next.loss, limit, room);
   }
-}
-
-bool KBest::exact_for(double mu) const {
-  if (complete_) return true;
-  double sum = 0.0;
-  for (std::size_t j = 0; j + 1 < values_.size(); ++j) sum += values_[j] - values_.back();
-  return sum >= mu;
 }
 
 }  // namespace casimir

@@ -29,8 +29,8 @@ class KBest {
   std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
   const double* values() const { return values_.data(); }
   const std::int32_t* labels(std::int64_t k) const { return labels_.data() + k * p_; }
-  /// Is the simplex projection of the outputs' scores over mu the projection over all outputs?
-  bool exact_for(double mu) const;
+  /// Is the simplex projection of the outputs' scores over the mu of `run` the projection over all outputs?
+  bool exact() const { return exact_; }
 
  private:
   struct Candidate {
@@ -58,7 +58,7 @@ class KBest {
   Transitions edges_{};
   const double* beta_ = nullptr;
   const double* best_ = nullptr;
-  bool complete_ = false;  // every output with a loss below the limit was pulled
+  bool exact_ = false;  // the rest has no weight, or there is none with a loss below the limit
   std::vector<double> values_, loss_;
   std::vector<std::int32_t> labels_;
   IntervalHeap<Candidate> candidates_;  // no more than can still be pulled

@@ -95,7 +95,17 @@ double LinearChain::fixed_score(std::int64_t i, const std::int32_t* labels) cons
 }
 
 void LinearChain::subtract_truth(std::int64_t i, double* marginals) const {
+  if (!data_.y) return subtract_marginals(i, marginals);
   add_output(length(i), truth(i), -1.0, marginals);
+}
+
+double LinearChain::truth_score(std::int64_t i, const ChainWorkspace& work) const {
+  const std::int64_t p = length(i), stride = shape_.stride;
+  if (data_.y) return path_score(p, truth(i), work);
+  if (!data_.truth) return 0.0;
+  const double* u = truth_marginals(i);
+  return expected_score(u, work.u.data(), p * stride) +
+         expected_score(u + p * stride, work.to.data(), shape_.labels * stride);
 }
 
 /// The oracles of one chain whose scores are in work.u and work.to.
@@ -128,7 +138,7 @@ struct LinearChain::Oracles {
     const Transitions edges = chain.transitions(work);
     chain.ops_.backward_max(chain.shape_, p, work.u.data(), edges, work.beta.data(), work.best.data());
     work.kbest.run(chain.ops_, chain.shape_, p, edges, work.beta.data(), work.best.data(), k + 1, mu);
-    return {work.kbest.values(), work.kbest.count(), work.kbest.exact_for(mu)};
+    return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
   }
   void add(std::int64_t j, double weight, double* marginals) const {
     chain.add_output(p, work.kbest.labels(j), weight, marginals);
@@ -138,15 +148,13 @@ struct LinearChain::Oracles {
 
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                            double* marginals) const {
-  if (!data_.y) throw std::invalid_argument("the loss of chains needs labels: give y.");
   auto& work = static_cast<ChainWorkspace&>(workspace);
   const std::int64_t p = length(i), stride = shape_.stride;
   const auto rows = static_cast<std::size_t>(p * stride);
   if (work.u.size() < rows) work.u.resize(rows);
   score_tokens(i, 0, p, w, work.u.data());
   if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * stride, 0.0);
-  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals),
-              path_score(p, truth(i), work));
+  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals), truth_score(i, work));
 }
 
 void LinearChain::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
@@ -177,6 +185,9 @@ void LinearChain::decode(const double* w, int threads, std::int64_t* labels, dou
   });
 }
 
-std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const { return std::make_unique<ChainDual>(*this); }
+std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const {
+  if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
+  return std::make_unique<ChainDual>(*this);
+}
 
 }  // namespace casimir

@@ -40,6 +40,7 @@ class LinearChain final : public LinearTokens {
   /// Runs max-product on work.u; the best labels are in work.path. Returns the best score.
   double best_path(std::int64_t p, ChainWorkspace& work) const;
   double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;
+  double truth_score(std::int64_t i, const ChainWorkspace& work) const;
   /// ell_i(y), the fixed score of y less that of the truth.
   double cost_of(std::int64_t i, const std::int32_t* labels) const {
     return fixed_score(i, labels) - fixed_of_truth(i);

@@ -8,7 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "solve/problem.hpp"
 
@@ -18,6 +18,7 @@ namespace casimir {
 struct IterateSum {
   double* q = nullptr;  // [n_params]; null: no sum is kept
   double mass = 0.0;
+  double share = 0.0;  // not 0: at the end of an epoch q becomes share times the sum
 };
 
 // Below this scale the representation is renewed: sums of iterates lose as many digits as the scale has lost.
@@ -28,29 +29,30 @@ class AffineIterate {
   /// h: [n_params], or null: 0. w and sum are read here and written by `finish`.
   AffineIterate(const Problem& problem, double sigma, const double* h, double* w, IterateSum& sum)
       : problem_(problem), sigma_(sigma), w_(w), sum_(sum), mass_(sum.mass) {
-    const auto n = static_cast<std::size_t>(problem.n_params());
     v_ = w;
     if (!h) return;
+    const auto n = static_cast<std::size_t>(problem.n_params());
     a_ = sigma > 0.0 ? 1.0 : 0.0;
     const double factor = sigma > 0.0 ? -1.0 / sigma : -1.0;
-    c_.resize(n);
-    own_v_.resize(n);
+    c_ = std::make_unique_for_overwrite<double[]>(n);
+    own_v_ = std::make_unique_for_overwrite<double[]>(n);
     for (std::size_t j = 0; j < n; ++j) {
-      c_[j] = factor * h[j];
-      own_v_[j] = w[j] - a_ * c_[j];
+      const double c = factor * h[j];
+      c_[j] = c;
+      own_v_[j] = w[j] - a_ * c;
     }
-    v_ = own_v_.data();
+    v_ = own_v_.get();
     of_c_ = mass_ * a_;
   }
 
-  WeightView view(std::int64_t /*i*/) const { return {v_, s_, c_.empty() ? nullptr : c_.data(), a_}; }
+  WeightView view(std::int64_t /*i*/) const { return {v_, s_, c_.get(), a_}; }
 
   /// Takes the step; iterate t counts a_t = weight in the sum.
   void step(std::int64_t i, const double* x, double gamma, double weight) {
     if (sigma_ > 0.0)
       s_ *= 1.0 - gamma * sigma_;
     else
-      a_ += c_.empty() ? 0.0 : gamma;
+      a_ += c_ ? gamma : 0.0;
     if (std::abs(s_) < kSmallestScale) rebase();
     const double length = -gamma / s_;
     problem_.scatter(i, x, {v_, length, sum_.q, sum_.q ? length * mass_ : 0.0});
@@ -61,19 +63,44 @@ class AffineIterate {
   void finish() {
     const std::int64_t n = problem_.n_params();
     mass_ /= s_;
-    for (std::int64_t j = 0; j < n; ++j) w_[j] = s_ * v_[j] + (c_.empty() ? 0.0 : a_ * c_[static_cast<std::size_t>(j)]);
-    if (sum_.q && !c_.empty())
-      for (std::int64_t j = 0; j < n; ++j) sum_.q[j] += (mass_ * a_ - of_c_) * c_[static_cast<std::size_t>(j)];
     sum_.mass = mass_;
+    if (c_ && sum_.q) {
+      finish_all(n);
+    } else if (c_) {
+      const double s = s_, a = a_;
+      for (std::int64_t j = 0; j < n; ++j) w_[j] = s * v_[j] + a * c_[j];
+    } else {
+      const double s = s_, mass = mass_, share = sum_.share;
+      double *w = w_, *q = sum_.q;
+      for (std::int64_t j = 0; j < n; ++j) w[j] *= s;
+      for (std::int64_t j = 0; q && share != 0.0 && j < n; ++j) q[j] = share * (mass * w[j] - q[j]);
+    }
   }
 
  private:
+  /// w, and the sum with its part along c, in one pass over the memory.
+  void finish_all(std::int64_t n) {
+    const double s = s_, a = a_, mass = mass_, of_c = mass_ * a_ - of_c_, share = sum_.share;
+    const double *v = v_, *c = c_.get();
+    double *w = w_, *q = sum_.q;
+    if (share == 0.0) {
+      for (std::int64_t j = 0; j < n; ++j) w[j] = s * v[j] + a * c[j], q[j] += of_c * c[j];
+    } else {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const double x = s * v[j] + a * c[j];
+        w[j] = x;
+        q[j] = share * (mass * x - (q[j] + of_c * c[j]));
+      }
+    }
+  }
+
   /// Makes s = 1 and mass = 0 without changing w and the sum of iterates mass v + of_c c - q.
   void rebase() {
-    for (std::int64_t j = 0; j < problem_.n_params(); ++j) {
-      if (sum_.q) sum_.q[j] -= mass_ * v_[j];
-      v_[j] *= s_;
-    }
+    const std::int64_t n = problem_.n_params();
+    double *v = v_, *q = sum_.q;
+    const double s = s_, mass = mass_;
+    for (std::int64_t j = 0; q && mass != 0.0 && j < n; ++j) q[j] -= mass * v[j];
+    for (std::int64_t j = 0; j < n; ++j) v[j] *= s;
     s_ = 1.0;
     mass_ = 0.0;
   }
@@ -85,7 +112,7 @@ class AffineIterate {
   double* v_;
   double s_ = 1.0, a_ = 0.0;
   double mass_, of_c_ = 0.0;
-  std::vector<double> c_, own_v_;
+  std::unique_ptr<double[]> c_, own_v_;
 };
 
 }  // namespace casimir

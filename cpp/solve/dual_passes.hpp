@@ -111,9 +111,7 @@ class DualPasses : public DualBlocks {
 
  protected:
   explicit DualPasses(const Problem& problem)
-      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())) {
-    if (!problem.has_truth()) throw std::invalid_argument("the dual solver needs labels: give y.");
-  }
+      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())) {}
 
   /// Asks the memory for what this visit and the next ones will read.
   virtual void prefetch(const std::int64_t* /*order*/, std::int64_t /*visit*/, std::int64_t /*count*/,

@@ -9,7 +9,6 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
                MutableVector marginals, MutableVector gradient) {
   const std::int64_t n = problem.n_examples();
   check_size(w.size(), problem.n_params(), "w");
-  if (!problem.has_truth()) throw std::invalid_argument("losses need labels: give y.");
   if (!marginals.empty()) check_size(marginals.size(), problem.marginal_offset(n), "marginals");
   if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
   const WeightView view{w.data()};
@@ -31,8 +30,10 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
       if (gradient.empty()) continue;
       if (kept) std::copy_n(x, problem.marginal_count(i), kept);
       problem.subtract_truth(i, x);
-      if (scale != 1.0)
-        for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] *= scale;
+      if (scale != 1.0) {
+        const std::int64_t count = problem.marginal_count(i);
+        for (std::int64_t j = 0; j < count; ++j) x[j] *= scale;
+      }
       problem.collect(i, x, lists[static_cast<std::size_t>(worker)]);
     }
   });

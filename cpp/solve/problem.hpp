@@ -39,15 +39,14 @@ class Problem {
 
   virtual std::int64_t n_examples() const = 0;
   virtual std::int64_t n_params() const = 0;
-  /// Whether the true outputs are known; without them there is no loss, and only `decode` works.
-  virtual bool has_truth() const = 0;
   /// First double of example i's block of marginals; marginal_offset(n_examples()) is the total.
   virtual std::int64_t marginal_offset(std::int64_t i) const = 0;
   virtual std::unique_ptr<Workspace> workspace() const = 0;
 
   /// Prepares what depends on the weights alone; call it whenever they changed.
   virtual void load_weights(const WeightView& w, Workspace& work) const = 0;
-  /// Needs the truth. Writes the marginals of the oracle's answer when `marginals` is not null.
+  /// The loss; without a truth the smoothed max itself. Writes the marginals of the oracle's answer when `marginals` is
+  /// not null.
   virtual Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                         double* marginals) const = 0;
   /// Asks the memory for what an oracle call on example i will read. Stochastic steps visit examples in random order.
@@ -67,7 +66,7 @@ class Problem {
   virtual std::int64_t output_offset(std::int64_t i) const = 0;
   /// The best outputs, fixed scores included: outputs[output_offset(n)], values[n].
   virtual void decode(const double* w, int threads, std::int64_t* outputs, double* values) const = 0;
-  /// Needs the truth. Dual weights of every example, all on the truth.
+  /// Dual weights of every example, all on the truth, which has to be an output.
   virtual std::unique_ptr<DualBlocks> dual_blocks() const = 0;
 
   /// F = (1/active) sum_i scale_i f_i: how much example i counts, 1 unless examples have weights of their own.

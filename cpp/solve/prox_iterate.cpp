@@ -152,7 +152,9 @@ void ProxIterate::step(std::int64_t i, const double* x, double gamma, double wei
 void ProxIterate::finish() {
   catch_up_all();
   if (!sum_.q) return;
-  for (std::int64_t j = 0; j < problem_.n_params(); ++j) sum_.q[j] -= total_[static_cast<std::size_t>(j)];
+  const std::int64_t n = problem_.n_params();
+  for (std::int64_t j = 0; j < n; ++j) sum_.q[j] -= total_[static_cast<std::size_t>(j)];
+  for (std::int64_t j = 0; sum_.share != 0.0 && j < n; ++j) sum_.q[j] *= -sum_.share;
 }
 
 }  // namespace casimir

@@ -47,10 +47,12 @@ class MovingIterate {
  private:
   /// Makes s = 1, r = 0 and both masses 0 without changing w and the sum of iterates.
   void rebase() {
-    for (std::size_t j = 0; j < h_.size(); ++j) {
-      if (sum_.q) sum_.q[j] -= mass_ * w_[j] + of_h_ * h_[j];
-      w_[j] = s_ * w_[j] + r_ * h_[j];
-    }
+    const std::size_t n = h_.size();
+    const double s = s_, r = r_, mass = mass_, of_h = of_h_;
+    double *w = w_.data(), *q = sum_.q;
+    const double* h = h_.data();
+    for (std::size_t j = 0; q && j < n; ++j) q[j] -= mass * w[j] + of_h * h[j];
+    for (std::size_t j = 0; j < n; ++j) w[j] = s * w[j] + r * h[j];
     s_ = 1.0;
     r_ = mass_ = of_h_ = 0.0;
   }
@@ -78,7 +80,8 @@ class MovingProxIterate {
   void step(std::int64_t i, double* x, double gamma, double weight) {
     const double inverse_n = 1.0 / static_cast<double>(problem_.active());
     problem_.scatter(i, x, {mean_.data(), inverse_n});
-    for (std::int64_t j = 0; j < problem_.marginal_count(i); ++j) x[j] *= 1.0 - inverse_n;
+    const std::int64_t count = problem_.marginal_count(i);
+    for (std::int64_t j = 0; j < count; ++j) x[j] *= 1.0 - inverse_n;
     steps_.step(i, x, gamma, weight);
   }
 
@@ -104,7 +107,8 @@ SeenSums saga_epoch(const Problem& problem, Order order, double gamma, Vector av
         problem, order, smoothing, iterate,
         [&](std::int64_t i, double* x) {
           double* old = table.data() + problem.marginal_offset(i);
-          for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) {
+          const std::int64_t count = problem.marginal_count(i);
+          for (std::int64_t j = 0; j < count; ++j) {
             const double fresh = x[j];
             x[j] -= old[j];
             old[j] = fresh;

@@ -47,7 +47,6 @@ inline void check_size(std::size_t size, std::int64_t expected, const char* name
 }
 
 inline void check_order(const Problem& problem, Order order) {
-  if (!problem.has_truth()) throw std::invalid_argument("losses need labels: give y.");
   for (const std::int64_t i : order)
     if (i < 0 || i >= problem.n_examples()) throw std::invalid_argument("order names an example that does not exist.");
 }
@@ -79,8 +78,10 @@ SeenSums run_steps(const Problem& problem, Order order, const Smoothing& smoothi
     seen.loss += scale * answer.value;
     seen.cost += scale * answer.cost;
     subtract_reference(i, x);
-    if (scale != 1.0)
-      for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] *= scale;
+    if (scale != 1.0) {
+      const std::int64_t count = problem.marginal_count(i);
+      for (std::int64_t j = 0; j < count; ++j) x[j] *= scale;
+    }
     iterate.step(i, x, gamma(t), weight(t));
   }
   iterate.finish();

@@ -12,19 +12,18 @@ SeenSums svrg_epoch(const Problem& problem, Order order, double gamma, const Pen
   check_size(average.size(), problem.n_params(), "average");
   check_size(snapshot.size(), problem.marginal_offset(problem.n_examples()), "snapshot");
   std::fill(average.begin(), average.end(), 0.0);
-  IterateSum sum{average.data(), 0.0};
+  IterateSum sum{average.data(), 0.0, 1.0 / static_cast<double>(order.size())};
   SeenSums seen;
   with_iterate(problem, penalty, full, w, sum, [&](auto& iterate) {
     seen = run_steps(
         problem, order, smoothing, iterate,
         [&](std::int64_t i, double* x) {
           const double* old = snapshot.data() + problem.marginal_offset(i);
-          for (std::int64_t j = 0; j < problem.marginal_count(i); ++j) x[j] -= old[j];
+          const std::int64_t count = problem.marginal_count(i);
+          for (std::int64_t j = 0; j < count; ++j) x[j] -= old[j];
         },
         [&](std::size_t) { return gamma; }, [](std::size_t) { return 1.0; });
   });
-  const double share = 1.0 / static_cast<double>(order.size());
-  for (std::size_t j = 0; j < w.size(); ++j) average[j] = share * (sum.mass * w[j] - average[j]);
   return seen;
 }
 

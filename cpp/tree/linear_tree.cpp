@@ -103,7 +103,22 @@ void LinearTree::add_output(std::int64_t i, const Label* labels, double weight, 
   }
 }
 
-void LinearTree::subtract_truth(std::int64_t i, double* marginals) const { add_output(i, truth(i), -1.0, marginals); }
+void LinearTree::subtract_truth(std::int64_t i, double* marginals) const {
+  if (!data_.y) return subtract_marginals(i, marginals);
+  add_output(i, truth(i), -1.0, marginals);
+}
+
+double LinearTree::truth_score(std::int64_t i, const TreeWorkspace& work) const {
+  if (data_.y) return output_score(i, truth(i), work);
+  if (!data_.truth) return 0.0;
+  const std::int64_t p = length(i), stride = shape_.stride, labels = shape_.labels;
+  const double* u = truth_marginals(i);
+  double score = 0.0;
+  for (std::int64_t v = 0; v < p; ++v) score += expected_score(u + v * stride, work.unary.data() + v * labels, labels);
+  for (std::int64_t l = 0; l < labels; ++l)
+    score += expected_score(u + (p + l) * stride, work.edges.data() + l * labels, labels);
+  return score;
+}
 
 /// The oracles of one tree whose scores are in work.unary and work.edges.
 struct LinearTree::Oracles {
@@ -142,13 +157,11 @@ struct LinearTree::Oracles {
 
 Answer LinearTree::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                           double* marginals) const {
-  if (!data_.y) throw std::invalid_argument("the loss of trees needs labels: give y.");
   auto& work = static_cast<TreeWorkspace&>(workspace);
   const std::int64_t p = length(i);
   score_nodes(i, w, work);
   if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * shape_.stride, 0.0);
-  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals),
-              output_score(i, truth(i), work));
+  return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals), truth_score(i, work));
 }
 
 void LinearTree::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
@@ -172,6 +185,9 @@ void LinearTree::decode(const double* w, int threads, std::int64_t* labels, doub
   });
 }
 
-std::unique_ptr<DualBlocks> LinearTree::dual_blocks() const { return std::make_unique<TreeDual>(*this); }
+std::unique_ptr<DualBlocks> LinearTree::dual_blocks() const {
+  if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
+  return std::make_unique<TreeDual>(*this);
+}
 
 }  // namespace casimir

@@ -61,6 +61,7 @@ class LinearTree final : public LinearTokens {
 
   TreeView view(std::int64_t i, const TreeWorkspace& work) const;
   double output_score(std::int64_t i, const std::int32_t* labels, const TreeWorkspace& work) const;
+  double truth_score(std::int64_t i, const TreeWorkspace& work) const;
   template <class Label>
   double fixed_score(std::int64_t i, const Label* labels) const {
     double score = 0.0;

@@ -69,6 +69,19 @@ void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& t
   }
 }
 
+void LinearTokens::subtract_marginals(std::int64_t i, double* marginals) const {
+  if (!data_.truth) return;
+  const double* truth = truth_marginals(i);
+  for (std::int64_t j = 0; j < marginal_count(i); ++j) marginals[j] -= truth[j];
+}
+
+double LinearTokens::expected_score(const double* marginals, const double* scores, std::int64_t count) {
+  double total = 0.0;
+  for (std::int64_t j = 0; j < count; ++j)
+    if (marginals[j] != 0.0) total += marginals[j] * scores[j];
+  return total;
+}
+
 double LinearTokens::expected_fixed(std::int64_t i, const double* marginals) const {
   double total = 0.0;
   const std::int64_t p = length(i);

@@ -20,6 +20,7 @@ struct LinearTokensData {
   std::int64_t n_features;
   int labels;
   const std::int32_t* y;  // [tokens] true labels, or null
+  const double* truth;    // without y: the marginals of the truth, where it is not one output; or null: no truth
   // Scores that do not depend on w: costs, offsets, and -inf for what is not allowed; or null.
   const double* fixed_nodes;  // [tokens][labels]
   const double* fixed_pairs;  // [labels][labels], of every pair
@@ -29,7 +30,6 @@ class LinearTokens : public Problem {
  public:
   std::int64_t n_examples() const final { return data_.n; }
   std::int64_t n_params() const final { return rows() * shape_.stride; }
-  bool has_truth() const final { return data_.y; }
   std::int64_t marginal_offset(std::int64_t i) const final {
     return (data_.offsets[i] + i * shape_.labels) * shape_.stride;
   }
@@ -44,6 +44,7 @@ class LinearTokens : public Problem {
   RowShape shape() const { return shape_; }
   const ChainOps& ops() const { return ops_; }
   std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
+  /// The true labels; there are some unless the truth is given by its marginals, or not at all.
   const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
 
  protected:
@@ -74,8 +75,14 @@ class LinearTokens : public Problem {
   /// For constructors: of(i) is the fixed score of the true output of example i.
   template <class Of>
   void keep_fixed_of_truth(Of&& of) {
-    for (std::int64_t i = 0; has_fixed() && data_.y && i < data_.n; ++i) fixed_of_truth_.push_back(of(i));
+    for (std::int64_t i = 0; has_fixed() && i < data_.n; ++i)
+      fixed_of_truth_.push_back(data_.y ? of(i) : data_.truth ? expected_fixed(i, truth_marginals(i)) : 0.0);
   }
+  const double* truth_marginals(std::int64_t i) const { return data_.truth + marginal_offset(i); }
+  /// Subtracts the truth that is given by its marginals, if any.
+  void subtract_marginals(std::int64_t i, double* marginals) const;
+  /// sum u score of rows of marginals and of scores; what has no weight does not count.
+  static double expected_score(const double* marginals, const double* scores, std::int64_t count);
   /// The fixed scores under marginals, a row per token and `labels` rows of pairs; what has no weight does not count.
   double expected_fixed(std::int64_t i, const double* marginals) const;
 

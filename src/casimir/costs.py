@@ -33,7 +33,7 @@ class Cost(Protocol):
         ...
 
 
-def part_scores(structure: Structure, s: Scores, costs: Sequence[Any], cost: str) -> Scores:
+def part_scores(structure: Structure, s: Scores, costs: Any, cost: str) -> Scores:
     """structure.parts_of_cost(s, costs); an error that names the cost where the structure has no such method."""
     parts_of_cost = getattr(structure, "parts_of_cost", None)
     if parts_of_cost is None:
@@ -71,6 +71,8 @@ class Hamming:
         object.__setattr__(self, "weights", table)
 
     def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
+        if getattr(structure, "takes_flat_costs", False) and not any(_is_mask(true) for true in y):
+            return part_scores(structure, s, self._of_outputs(s, y), "Hamming")
         shapes, name = _label_shapes(structure, s)
         if self.weights is not None:
             if hasattr(structure, "label_shapes"):  # there may be labels that no listed output has
@@ -90,6 +92,14 @@ class Hamming:
             raise ValueError(f"y_true has shape {list(true.shape)} and y_pred {list(pred.shape)}; they must be equal.")
         return float(np.sum(true != pred) if self.weights is None else self.weights[true, pred].sum())
 
+    def _of_outputs(self, s: Scores, y: Sequence[Any]) -> FloatArray:
+        """float64[N, L]: weights[y_v, j], of the nodes of all examples."""
+        n_labels = s.nodes.shape[1]
+        table = 1.0 - np.eye(n_labels) if self.weights is None else self.weights
+        _check_table(table, np.array([n_labels]), "labels")
+        costs: FloatArray = table[flat_labels(y, np.diff(s.offsets), n_labels, "y")]
+        return costs
+
     def _of_mask(self, mask: BoolArray) -> FloatArray:
         """float64[p, L]: min {weights[j', j] : mask[v, j']}."""
         if self.weights is None:
@@ -98,6 +108,10 @@ class Hamming:
         for v in np.flatnonzero(mask.sum(axis=1) > 1):
             costs[v] = self.weights[mask[v]].min(axis=0)
         return costs
+
+
+def _is_mask(true: Any) -> bool:
+    return isinstance(true, np.ndarray) and true.dtype == np.bool_
 
 
 @dataclass(frozen=True, eq=False)

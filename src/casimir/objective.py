@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from casimir._arrays import dot
-from casimir._threads import n_threads as default_threads
 from casimir._validate import positive_int
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss, is_smooth
 from casimir.losses.fenchel_young import check_own_smoothing
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
-from casimir.problems import (
-    ComposedProblem,
-    DualBlocks,
-    FusedProblem,
-    Pass,
-    Problem,
-    core_penalty,
-    core_problem,
-    core_smoothing,
-)
+from casimir.problems import DualBlocks, Pass, Problem, Term, Truth, core_penalty
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
+from casimir.truth import TruthSets, has_masks, truth_sets
 
 
 @dataclass
@@ -72,15 +64,20 @@ class Objective:
     """F(w) = sum_i s_i f_i(w) / sum_i s_i + R(w).
 
     loss           f_i: Hinge(cost), Log(), SoftmaxMargin(cost) or FenchelYoung(...); a cost stands for Hinge(cost)
-    y              list of true outputs, one int64[p_i] per example
+    y              list of true outputs, one int64[p_i] per example; or, for some of them, masks of the outputs that may
+                   be true, bool[p_i, L] for labels (see `Structure.restricted`)
     penalty        R: Ridge(lam), ElasticNet(lam, l1_ratio), ...; a number stands for Ridge(number)
     sample_weight  s, float64[n], 0 or larger; None: all 1. Weight 0 leaves an example out
     native         False: never on the fused kernels of the core
     n_threads      of full passes; None: CASIMIR_NUM_THREADS, or all CPUs
     offset         Scores that are added to those of the model and do not depend on w
 
-    Where the scores of the model are not linear in w, F is not convex: there is no dual, and only solvers that say so
-    can minimise it. Linear chains, linear trees and candidate lists run on the core. `counts` has the inferences made.
+    Where the truth of an example is a set A_i, f_i(w) = max^mu_y { score_i(y; w) + cost_i(y) } - max^mu_{y in A_i}
+    score_i(y; w), the cost being 0 on all of A_i: a latent structural SVM, or, with Log(), the marginal likelihood.
+
+    Where a truth is a set, or the scores of the model are not linear in w, F is not convex: there is no dual, and only
+    solvers that say so can minimise it. Linear chains, linear trees and candidate lists run on the core. `counts` has
+    the inferences made.
     """
 
     def __init__(
@@ -98,29 +95,43 @@ class Objective:
     ) -> None:
         self.model, self.structure, self.native, self.offset = model, structure, native, offset
         self.loss: Loss = as_loss(loss)
-        self.penalty: Penalty = as_penalty(penalty)
+        self.penalty: Penalty = as_penalty(penalty, model.n_params)
         check_own_smoothing(self.loss.smoothing)
         self.n_threads = None if n_threads is None else positive_int(n_threads, "n_threads")
-        self.y = [_whole_numbers(output, i) for i, output in enumerate(y)]
+        self.y = [_checked_output(output, i) for i, output in enumerate(y)]
         if len(self.y) != model.n_examples:
             raise ValueError(f"y has {len(self.y)} outputs; the model has {model.n_examples} examples.")
         if not self.y:
             raise ValueError("An objective needs at least one example.")
         self.sample_weight = _checked_weights(sample_weight, model.n_examples)
-        self.examples, self._scales, self._shares = _shares_of(self.sample_weight, model.n_examples)
+        self.examples, scales, self._shares = _shares_of(self.sample_weight, model.n_examples)
         self.counts = Counts()
-        self._composed: list[ComposedProblem] = []  # made when it is first needed, and shared with subproblems
-        layout = model.scores(np.zeros(model.n_params), [0])
-        structure.select([0]).score_of(layout, self.y[:1])  # the error of a wrong label or length comes early
-        self._check_truth()
-        problem = core_problem(model, structure, self.loss.cost, self.y, offset) if native else None
-        self._fused = None if problem is None else FusedProblem(problem, n_threads or default_threads(), self._scales)
+        self.sets = self._truth_sets()
+        outputs = None if self.sets is not None else self.y
+        if outputs is not None:
+            layout = model.scores(np.zeros(model.n_params), [0])
+            structure.select([0]).score_of(layout, outputs[:1])  # the error of a wrong label or length comes early
+            self._check_truth(outputs)
+        parts = model, structure, self.loss.cost, self.y, Truth(outputs), offset, scales, native, self.n_threads
+        self.term = Term(*parts)
+        self._constant = 0.0
+        _ = self.term.fused  # made here, so that whatever does not fit is refused early
 
-    def _check_truth(self) -> None:
+    def _truth_sets(self) -> TruthSets | None:
+        """The sets of outputs that may be true, where there are any with more than one."""
+        if not has_masks(self.y):
+            return None
+        sets = truth_sets(self.structure, layout_of(self.model), self.y)
+        if sets.is_open.any():
+            return sets
+        self.y = sets.structure.max(layout_of(self.model) * 0.0).outputs
+        return None
+
+    def _check_truth(self, outputs: list[IntArray]) -> None:
         """The truth must be among the outputs that the structure allows."""
         if getattr(self.structure, "is_constrained", False):
             constrained: Any = self.structure
-            constrained.check_allowed(layout_of(self.model), self.y)
+            constrained.check_allowed(layout_of(self.model), outputs)
 
     @property
     def n_examples(self) -> int:
@@ -137,12 +148,12 @@ class Objective:
 
     @property
     def is_native(self) -> bool:
-        return self._fused is not None
+        return self.term.fused is not None
 
     @property
     def is_convex(self) -> bool:
-        """Whether the scores are linear in w, so that F is convex and has a dual."""
-        return is_linear(self.model)
+        """Whether the scores are linear in w and every truth is one output, so that F is convex and has a dual."""
+        return is_linear(self.model) and self.sets is None
 
     @property
     def oracle_calls(self) -> int:
@@ -169,23 +180,23 @@ class Objective:
         return linearize(self.model, w, examples)
 
     def check_convex(self, solver: str) -> None:
+        self.check_single_truths(solver)
         if not self.is_convex:
             raise TypeError(
                 f"{solver} needs scores that are linear in w, and those of {type(self.model).__name__} are not. "
                 "Use ProxLinear() or SGD()."
             )
 
+    def check_single_truths(self, solver: str) -> None:
+        if self.sets is not None:
+            raise TypeError(
+                f"{solver} needs one true output per example, and {int(self.sets.is_open.sum())} of {self.n_examples} "
+                "have several. Use ConcaveConvex(), around any solver."
+            )
+
     def problem(self, smoothing: Smoothing) -> Problem:
         """The problem that runs passes with this smoothing: fused where the core knows it."""
-        if self._fused is not None and core_smoothing(smoothing, 1.0) is not None:
-            return self._fused
-        return self._composed_problem()
-
-    def _composed_problem(self) -> ComposedProblem:
-        if not self._composed:
-            parts = self.model, self.structure, self.loss.cost, self.y, self.offset, self._scales
-            self._composed.append(ComposedProblem(*parts))
-        return self._composed[0]
+        return self.term.problem(smoothing)
 
     def value(self, w: FloatArray) -> float:
         """F(w)."""
@@ -209,7 +220,9 @@ class Objective:
         loss = self.loss if loss is None else loss
         found = self.problem(loss.smoothing).full_pass(w, loss.smoothing, loss.mu, gradient=gradient, keep=keep)
         self.count(count or ("full_gradients" if gradient else "evaluations"), self.n_active)
-        penalty, mean = self.penalty.value(w), self._mean
+        if self.sets is not None:
+            found = self._less_truth(w, found, gradient)
+        penalty, mean = self.penalty.value(w) + self._constant, self._mean
         seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
         return Evaluation(
             None if seen is None else mean(seen) + penalty,
@@ -218,6 +231,69 @@ class Objective:
             self._dual_point(w, found),
             float(found.exact[self.examples].mean()),
             found.marginals,
+        )
+
+    def completed(self, w: FloatArray) -> Objective:
+        """The convex objective that is F at w and nowhere below it: the truth is completed at w.
+
+        A hinge loss takes the best output of every set; a smooth loss the distribution over the set, by its marginals.
+        """
+        assert self.sets is not None, "every truth is one output"
+        other, inner = copy.copy(self), self._truth_term
+        other.sets = None
+        self.count("searches", self.n_examples)
+        other.y = inner.best_outputs(w)
+        if not is_smooth(self.loss):
+            other.term = self.term.with_truth(Truth(other.y))
+            return other
+        problem = inner.problem(self.loss.smoothing)
+        self.count("full_gradients", self.n_active)
+        found = problem.full_pass(w, self.loss.smoothing, self.loss.mu, gradient=True, keep=True)
+        assert found.gradient is not None
+        other.term = self.term.with_truth(Truth(None, found.marginals, problem.core is not None))
+        other._constant = dot(w, found.gradient) - self._mean(found.value)
+        return other
+
+    def known(self, w: FloatArray) -> Objective | None:
+        """The convex objective of the examples whose truth is one output; None where there are none."""
+        assert self.sets is not None, "every truth is one output"
+        weights = np.where(self.sets.is_open, 0.0, 1.0 if self.sample_weight is None else self.sample_weight)
+        if not weights.any():
+            return None
+        outputs = self._truth_term.best_outputs(w)
+        self.count("searches", self.n_examples)
+        return Objective(
+            self.model,
+            self.structure,
+            self.loss,
+            outputs,
+            self.penalty,
+            weights,
+            native=self.native,
+            n_threads=self.n_threads,
+            offset=self.offset,
+        )
+
+    @cached_property
+    def _truth_term(self) -> Term:
+        """sum_i p_i max^mu_{y in A_i} score_i(y; w)."""
+        assert self.sets is not None
+        return replace(self.term, structure=self.sets.structure, cost=None)
+
+    def _less_truth(self, w: FloatArray, found: Pass, gradient: bool) -> Pass:
+        """The losses, of the smoothed maxima over all outputs and those over the sets."""
+        smoothing, mu = self.loss.smoothing, self.loss.mu
+        inner = self._truth_term.problem(smoothing).full_pass(w, smoothing, mu, gradient=gradient, keep=False)
+        self.count("full_gradients" if gradient else "evaluations", self.n_active)
+        difference = None
+        if found.gradient is not None and inner.gradient is not None:
+            difference = found.gradient - inner.gradient
+        return replace(
+            found,
+            value=found.value - inner.value,
+            upper=found.upper - inner.value,
+            max_value=None if found.max_value is None else found.max_value - inner.value,
+            gradient=difference,
         )
 
     def count(self, kind: str, calls: int) -> None:
@@ -231,9 +307,8 @@ class Objective:
                 "outputs. Use LBFGS()."
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
-        if self._fused is not None and core_penalty(self.penalty) is not None:
-            return self._fused.dual_blocks()
-        return self._composed_problem().dual_blocks()
+        fused = self.term.fused if core_penalty(self.penalty) is not None else None
+        return self.term.composed.dual_blocks() if fused is None else fused.dual_blocks()
 
     def log_n_outputs(self) -> float:
         """The mean of log |Y_i|, or 1 where the structure does not know."""
@@ -256,12 +331,17 @@ class Objective:
             return None
         if not is_smooth(self.loss):
             return DualPoint(found.gradient, self._mean(found.cost))
-        return DualPoint(found.gradient, self._mean(found.value) - dot(w, found.gradient))
+        ell = self._mean(found.value) + self._constant - dot(w, found.gradient)
+        return DualPoint(found.gradient, ell)
 
 
-def _whole_numbers(output: Any, example: int) -> IntArray:
-    """int64[p] of one output; numbers with a fraction are no labels."""
+def _checked_output(output: Any, example: int) -> Any:
+    """int64[p] of one output, or a mask; numbers with a fraction are no labels."""
+    if isinstance(output, np.ndarray) and output.dtype == np.int64 and output.ndim == 1:
+        return output
     array = np.atleast_1d(np.asarray(output))
+    if array.dtype == np.bool_:
+        return array
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"y[{example}] has {array.dtype} entries; outputs are whole numbers such as label numbers.")
     return array.astype(np.int64, copy=False)

@@ -159,19 +159,16 @@ def calls(problem: Any, **changes: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree", "candidates"])
-def test_losses_without_labels_are_refused(kind: str) -> None:
-    problem, w, hard = (
-        small_problem(kind, None),
-        np.zeros(small_problem(kind, None).n_params),
-        core.Smoothing("hard", 1, 0),
-    )
-    for call in [*calls(problem), lambda: problem.full_pass(w, hard, 1, None, None), problem.dual_blocks]:
-        with pytest.raises(ValueError, match=r"needs? labels: give y"):
-            call()
-    for call in (lambda: problem.oracle(0, w, hard), lambda: problem.truth(0)):
-        with pytest.raises(ValueError, match="give y"):
-            call()
-    assert problem.decode(w, 1)[1].tolist() == [0] * (1 if kind == "candidates" else 2)
+def test_without_labels_a_loss_is_the_max_itself_and_there_are_no_dual_blocks(kind: str) -> None:
+    problem = small_problem(kind, None)
+    w, hard = np.random.default_rng(0).normal(size=problem.n_params), core.Smoothing("hard", 1, 0)
+    best, outputs = problem.decode(w, 1)
+    np.testing.assert_allclose(problem.full_pass(w, hard, 1, None, None)[0], best, atol=1e-12)
+    assert problem.oracle(0, w, hard)[0] == pytest.approx(best[0])
+    assert not problem.truth(0).any()
+    assert len(outputs) == (1 if kind == "candidates" else 2)
+    with pytest.raises(ValueError, match="dual blocks need true outputs: give y"):
+        problem.dual_blocks()
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree", "candidates"])

@@ -293,9 +293,8 @@ def test_mean_and_gradient_are_those_of_the_objective_for_a_linear_module() -> N
     inputs = vectors()
     y = [np.array([p - 1]) for p in LENGTHS]
     linear = cs.LinearPartsModel([x.numpy() for x in inputs])
-    evaluation = cs.Objective(linear, cs.Candidates(), cs.Hamming(), y, lam=0.0).evaluate(
-        module.weight.detach().numpy()[0].copy(), cs.L2(), 0.5
-    )
+    objective = cs.Objective(linear, cs.Candidates(), cs.FenchelYoung(cs.L2(), 0.5, cs.Hamming()), y, 0.0)
+    evaluation = objective.evaluate(module.weight.detach().numpy()[0].copy())
     loss = StructuredLoss(cs.Candidates(), cs.Hamming(), cs.L2(), mu=0.5)
     value = loss([module(x)[:, 0] for x in inputs], [p - 1 for p in LENGTHS])
     value.backward()
@@ -309,7 +308,7 @@ def test_training_a_module_either_way_has_the_same_gradient() -> None:
     torch.manual_seed(0)
     module, inputs, y = ChainNet().double().eval(), vectors(), label_parts()
     model = TorchModel(module, inputs, CHAIN)
-    objective = cs.Objective(model, CHAIN, None, [a.numpy() for a in y], lam=0.0, loss="crf")
+    objective = cs.Objective(model, CHAIN, cs.Log(), [a.numpy() for a in y], 0.0)
     unary, pairwise = module(inputs)
     value = StructuredLoss(CHAIN)(unary, y, pairwise=pairwise)
     value.backward()

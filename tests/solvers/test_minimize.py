@@ -6,13 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import Counting, Parts, chain_parts, tiny_parts
+from problems import chain_parts, tiny_parts
 
 import casimir as cs
 from casimir.solvers.choose import SOLVER_NAMES, choose
 
 LAM = 0.3
-COLUMNS = ("epoch", "oracle_calls", "seconds", "objective", "smoothed", "dual", "gap", "mu", "kappa", "prox_gradient")
+COUNTS = ("steps", "full_gradients", "evaluations", "searches")
+CLOCKS = ("seconds", "cpu_seconds")
+COLUMNS = {
+    *("epoch", "oracle_calls", "objective", "smoothed", "dual", "gap", "mu", "kappa", "prox_gradient", "lipschitz"),
+    *("gamma", *COUNTS, *CLOCKS),
+}
 SOLVERS = {
     "sgd": cs.SGD(),
     "bcfw": cs.BCFW(),
@@ -22,10 +27,15 @@ SOLVERS = {
     "svrg-hard": cs.SVRG(cs.Hard()),
     "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
     "casimir-default": cs.Casimir(cs.SVRG()),
-    "casimir-accuracy": cs.Casimir(cs.SVRG(mu=0.1), kappa=2.0, stopping="accuracy", decreasing=True),
-    "casimir-bcfw": cs.Casimir(),
+    "casimir-accuracy": cs.Casimir(cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy", decreasing=True),
+    "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1)),
+    "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1)),
+    "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1)),
+    "dual": cs.DualProximal(),
+    "saga": cs.SAGA(mu=0.1),
     "lbfgs": cs.LBFGS(mu=0.1),
     "lbfgs-l2": cs.LBFGS(cs.L2(4), mu=0.1),
+    "descent": cs.GradientDescent(mu=0.1),
 }
 every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 
@@ -34,23 +44,27 @@ every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 def test_traces_are_complete_and_monotone(solver: Any) -> None:
     result = cs.minimize(tiny_parts().objective(LAM), solver, epochs=12, tol=0.0)
     trace = result.trace
-    assert trace.columns == COLUMNS
+    assert set(trace.columns) == COLUMNS
     assert len(trace) >= 1
     for row in trace:
-        assert tuple(row.as_dict()) == COLUMNS
+        assert set(row.as_dict()) == COLUMNS
     for column in ("epoch", "oracle_calls"):
         assert np.all(np.diff(trace[column]) > 0)
-    assert np.all(np.diff(trace["seconds"]) >= 0)
+    for column in (*COUNTS, *CLOCKS):
+        assert np.all(np.diff(trace[column]) >= 0)
     assert np.all(np.diff(trace["dual"]) >= 0)
     assert np.all(np.diff(trace["gap"]) <= 0)
     assert np.all(trace["gap"] >= 0)
-    assert result.objective == trace["objective"].min()
+    assert result.objective == trace["objective"].min()  # on this problem no epoch is worse than the start
     assert result.dual == trace["dual"][-1]
     assert result.gap == trace["gap"][-1] == pytest.approx((result.objective - result.dual) / result.objective)
     assert trace[-1].epoch <= 12
 
 
-@pytest.mark.parametrize("name", ["svrg", "svrg-entropy", "casimir", "casimir-accuracy", "lbfgs", "lbfgs-l2"])
+@pytest.mark.parametrize(
+    "name",
+    ["svrg", "svrg-entropy", "saga", "casimir", "casimir-accuracy", "casimir-saga", "lbfgs", "lbfgs-l2", "descent"],
+)
 def test_smoothed_solvers_report_values_within_the_bound(name: str) -> None:
     solver = SOLVERS[name]
     smoothing = solver.inner.smoothing if isinstance(solver, cs.Casimir) else solver.smoothing
@@ -62,29 +76,6 @@ def test_smoothed_solvers_report_values_within_the_bound(name: str) -> None:
 
 
 @every_solver
-@pytest.mark.parametrize("loss", ["hinge", "crf"])
-def test_reported_calls_are_real_calls(solver: Any, loss: str) -> None:
-    parts = tiny_parts()
-    counting = Counting(parts.structure)
-    objective = Parts(parts.model, counting, parts.cost, parts.y).objective(LAM, loss=loss)
-    if loss == "crf" and (isinstance(solver, cs.BCFW) or solver == cs.Casimir()):
-        return
-    calls = []
-    cs.minimize(objective, solver, epochs=3, tol=0.0, callbacks=[lambda row, w: calls.append(counting.calls[0])])
-    assert objective.oracle_calls == counting.calls[0]
-
-
-@every_solver
-def test_rows_count_the_calls_made_so_far(solver: Any) -> None:
-    parts = tiny_parts()
-    counting = Counting(parts.structure)
-    objective = Parts(parts.model, counting, parts.cost, parts.y).objective(LAM)
-    calls: list[int] = []
-    result = cs.minimize(objective, solver, epochs=3, tol=0.0, callbacks=[lambda *_: calls.append(counting.calls[0])])
-    assert result.trace["oracle_calls"].tolist() == calls
-
-
-@every_solver
 def test_the_same_seed_gives_the_same_run(solver: Any) -> None:
     parts = chain_parts()
     first, again, generator = (
@@ -93,7 +84,7 @@ def test_the_same_seed_gives_the_same_run(solver: Any) -> None:
     )
     for other in (again, generator):
         np.testing.assert_array_equal(first.w, other.w)
-        for column in set(COLUMNS) - {"seconds"}:
+        for column in COLUMNS - set(CLOCKS):
             np.testing.assert_array_equal(first.trace[column], other.trace[column])
 
 
@@ -156,7 +147,8 @@ def test_an_interrupt_keeps_the_best_point(solver: Any) -> None:
     objective = chain_parts(n=12, n_labels=5).objective(0.01)
     result = cs.minimize(objective, solver, epochs=300, tol=0.0, callbacks=[interrupt])
     assert result.status == "interrupted"
-    assert result.objective == result.trace["objective"].min()
+    at_start = objective.value(np.zeros(objective.n_params))
+    assert result.objective == min(at_start, result.trace["objective"].min())
     assert objective.value(result.w) == pytest.approx(result.objective, abs=1e-12)
 
 
@@ -176,7 +168,9 @@ def test_one_label_is_solved_at_once(solver: Any) -> None:
     assert result.status in ("converged", "stalled")
 
 
-@pytest.mark.parametrize("solver", [cs.SGD(), cs.BCFW(), cs.SVRG(), cs.Casimir(cs.SVRG()), cs.Casimir(), cs.LBFGS()])
+@pytest.mark.parametrize(
+    "solver", [cs.SGD(), cs.BCFW(), cs.SVRG(), cs.SAGA(), cs.Casimir(), cs.DualProximal(), cs.LBFGS()]
+)
 def test_one_example_is_enough(solver: Any) -> None:
     objective = chain_parts(n=1, lengths=(3, 3)).objective(LAM)
     best = cs.minimize(objective, cs.BCFW(pairwise=True), epochs=200, tol=1e-3)
@@ -208,7 +202,7 @@ def test_a_start_may_be_any_array_of_numbers() -> None:
         ({"tol": None}, TypeError, "tol=None; it must be a number"),
         ({"solver": "auto"}, TypeError, r"solver='auto'; it must be a solver such as BCFW\(\)"),
         ({"solver": cs.BCFW(), "w0": np.ones(28)}, ValueError, "BCFW starts at w = 0"),
-        ({"solver": cs.Casimir(), "w0": np.ones(28)}, ValueError, "dual inner solver starts at w = 0"),
+        ({"solver": cs.DualProximal(), "w0": np.ones(28)}, ValueError, "DualProximal starts at w = 0"),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -231,7 +225,16 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         (lambda: cs.Casimir(warm_start="zero"), "warm_start='zero'; it must be one of prox-center, extrapolation"),
         (lambda: cs.Casimir(stopping="never"), "stopping='never'; it must be 'budget' or 'accuracy'"),
         (lambda: cs.Casimir(kappa=0.0), "kappa=0.0; it must be positive"),
-        (lambda: cs.Casimir(cs.BCFW()), r"BCFW\(pairwise=True\)"),
+        (lambda: cs.DualProximal(kappa=-1.0), "kappa=-1.0; it must be positive"),
+        (lambda: cs.DualProximal(cs.BCFW()), r"BCFW\(pairwise=True, ...\)"),
+        (lambda: cs.DualProximal(cs.SVRG()), r"BCFW\(pairwise=True, ...\)"),
+        (lambda: cs.SAGA(mu=-1.0), "mu=-1.0; it must be positive"),
+        (lambda: cs.SAGA(lipschitz=0.0), "lipschitz=0.0"),
+        (lambda: cs.GradientDescent(mu=0.0), "mu=0.0; it must be positive"),
+        (lambda: cs.GradientDescent(lipschitz=-2.0), "lipschitz=-2.0"),
+        (lambda: cs.LBFGS(mu=0.0), "mu=0.0"),
+        (lambda: cs.LBFGS(memory=0), "memory=0"),
+        (lambda: cs.SGD(mu=0.5), r"mu=0.5 does nothing without a smoothing. Give one, such as L2\(k=5\)"),
     ],
 )
 def test_bad_hyperparameters_are_refused(make: Any, message: str) -> None:
@@ -239,12 +242,31 @@ def test_bad_hyperparameters_are_refused(make: Any, message: str) -> None:
         make()
 
 
-@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True), cs.Casimir()])
-def test_dual_solvers_say_what_they_need(solver: Any) -> None:
-    with pytest.raises(ValueError, match=r"needs lam > 0; lam is 0.0. Use SGD or Casimir\(SVRG\)"):
-        cs.minimize(tiny_parts().objective(0.0), solver)
-    with pytest.raises(TypeError, match="needs loss='hinge'"):
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True), cs.DualProximal()])
+def test_dual_solvers_say_that_they_need_a_hinge_loss(solver: Any) -> None:
+    with pytest.raises(TypeError, match=r"needs Hinge\(cost\); the dual of Log has no finite outputs. Use LBFGS\(\)"):
         cs.minimize(tiny_parts().objective(LAM, loss="crf"), solver)
+
+
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True)])
+@pytest.mark.parametrize("penalty", [0.0, cs.ElasticNet(0.3, 1.0)], ids=repr)
+def test_bcfw_says_that_it_needs_strong_convexity(solver: Any, penalty: Any) -> None:
+    with pytest.raises(TypeError, match=r"needs Penalty.strong_convexity > 0, and that of \w+ is 0. Use lam > 0"):
+        cs.minimize(tiny_parts().objective(penalty), solver)
+
+
+@pytest.mark.parametrize("solver", [cs.SVRG(mu=0.1), cs.SAGA(mu=0.1), cs.LBFGS(mu=0.1), cs.GradientDescent(mu=0.1)])
+def test_a_level_of_smoothing_that_does_nothing_is_refused(solver: Any) -> None:
+    objective = tiny_parts().objective(LAM, loss="crf")
+    for given in (solver, cs.Casimir(solver)):
+        with pytest.raises(ValueError, match=r"mu=0.1 does nothing, because Log is smooth itself. Leave it out"):
+            cs.minimize(objective, given)
+
+
+@pytest.mark.parametrize(("loss", "inner"), [("crf", cs.SVRG()), ("hinge", cs.SVRG(cs.Hard()))])
+def test_decreasing_smoothing_that_does_nothing_is_refused(loss: str, inner: Any) -> None:
+    with pytest.raises(ValueError, match="decreasing=True does nothing here"):
+        cs.minimize(tiny_parts().objective(LAM, loss=loss), cs.Casimir(inner, decreasing=True))
 
 
 def test_pegasos_without_regularisation_says_what_to_use() -> None:
@@ -288,9 +310,12 @@ def test_every_solver_name_runs(name: str) -> None:
 
 def test_auto_suits_the_objective() -> None:
     parts = tiny_parts()
-    assert choose("auto", parts.objective(LAM)) == cs.Casimir()
+    for penalty in (LAM, cs.ElasticNet(LAM, 0.5), cs.ElasticNet(LAM, 1.0)):
+        assert choose("auto", parts.objective(penalty)) == cs.DualProximal()
     assert choose("auto", parts.objective(0.0)) == cs.Casimir(cs.SVRG())
     assert choose("auto", parts.objective(LAM, loss="crf")) == cs.Casimir(cs.SVRG())
+    assert choose("casimir", parts.objective(LAM)) == cs.Casimir(cs.SVRG())
+    assert choose("dual", parts.objective(LAM)) == cs.DualProximal()
     solver = cs.BCFW()
     assert choose(solver, parts.objective(LAM)) is solver
 
@@ -308,8 +333,8 @@ def test_a_lucky_prediction_does_not_end_the_evaluations() -> None:
     words = [["bias", "w=Zürich", "case=T"], ["bias", "w=is", "case=l", "w[-1]=Zürich"]]
     names = [[f"{name}|{i}" for name in token for i in range(8)] for token in words]
     model = cs.LinearChainModel(cs.pack([names]), 2)
-    objective = cs.Objective(model, cs.Chain(2), cs.Hamming(), [np.array([0, 1])], lam=1.0)
-    result = cs.minimize(objective, cs.Casimir(), epochs=500, tol=1e-6)
+    objective = cs.Objective(model, cs.Chain(2), cs.Hamming(), [np.array([0, 1])], 1.0)
+    result = cs.minimize(objective, cs.DualProximal(), epochs=500, tol=1e-6)
     assert result.converged
     assert result.trace[-1].epoch <= 60
     assert max(np.diff([0, *(row.epoch for row in result.trace)])) <= 25

@@ -238,8 +238,8 @@ def test_training_with_the_iou_cost_ends_with_a_certificate() -> None:
         features.append(np.concatenate([noise, np.ones((8, 8, 1))], axis=2).reshape(64, 4))
         truth.append(box)
     model = cs.LinearPartsModel(features, shapes=[(8, 8)] * len(features))
-    objective = cs.Objective(model, BoxSearch(), IoU(), truth, lam=1 / len(truth))
-    result = cs.minimize(objective, cs.Casimir(), tol=1e-2, seed=0)
+    objective = cs.Objective(model, BoxSearch(), IoU(), truth, 1 / len(truth))
+    result = cs.minimize(objective, cs.DualProximal(), tol=1e-2, seed=0)
     assert result.converged
     assert result.gap <= 1e-2
     found = BoxSearch().max(model.scores(result.w)).outputs
@@ -250,7 +250,7 @@ def test_smoothed_training_takes_the_top_boxes() -> None:
     rng = np.random.default_rng(8)
     truth = np.array([[1, 1, 2, 3], [0, 2, 3, 3]])
     model = cs.LinearPartsModel([rng.normal(size=(20, 3)) for _ in truth], shapes=[(4, 5)] * 2)
-    objective = cs.Objective(model, BoxSearch(), IoU(), list(truth), lam=0.5)
+    objective = cs.Objective(model, BoxSearch(), IoU(), list(truth), 0.5)
     result = cs.minimize(objective, cs.SVRG(cs.L2(k=5)), epochs=20, tol=5e-2, seed=0)
     assert result.objective < 1.0
 
@@ -366,7 +366,7 @@ def test_an_objective_that_was_not_searched_to_the_end_is_not_too_low() -> None:
     model = cs.LinearPartsModel([rng.normal(size=(49, 3)) for _ in truth], shapes=[(7, 7)] * 3)
 
     def objective(node_budget: int, bound: str = "corners") -> cs.Objective:
-        return cs.Objective(model, BoxSearch(bound=bound, node_budget=node_budget), IoU(), truth, lam=0.1, native=False)
+        return cs.Objective(model, BoxSearch(bound=bound, node_budget=node_budget), IoU(), truth, 0.1, native=False)
 
     for scale in (0.0, 0.1, 1.0):
         w = scale * rng.normal(size=3)

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
-from casimir import Casimir, Hamming, LinearPartsModel, Objective, minimize
+from casimir import DualProximal, Hamming, LinearPartsModel, Objective, Ridge, minimize
 from casimir.errors import Intractable
 from casimir.scores import Scores
 from casimir.structures.graph_cut import GraphCut
@@ -285,7 +285,7 @@ def test_the_core_checks_its_arrays() -> None:
 
 
 def test_training_on_noisy_blocks() -> None:
-    """One weight for what is seen and one for equal neighbours; a model that keeps the second one non-negative."""
+    """One weight for what is seen and one for equal neighbours; a penalty that keeps the second one non-negative."""
     rng = np.random.default_rng(3)
     n, edges = 12, grid(4, 4)
     y = [np.kron(rng.integers(0, 2, (2, 2)), np.ones((2, 2), dtype=np.int64)).ravel() for _ in range(n)]
@@ -293,9 +293,9 @@ def test_training_on_noisy_blocks() -> None:
     nodes = [np.stack([np.eye(2)[x].ravel(), np.zeros(32)], axis=1) for x in seen]
     pairs = np.tile(np.stack([np.zeros(4), np.eye(2).ravel()], axis=1), (len(edges), 1))
     cut = GraphCut([edges] * n)
-    model = LinearPartsModel(nodes, [pairs] * n, n_labels=2, nonnegative=np.array([False, True]))
-    objective = Objective(model, cut, Hamming(), y, lam=1 / n)
-    result = minimize(objective, Casimir(), tol=1e-2, seed=0)
+    model = LinearPartsModel(nodes, [pairs] * n, n_labels=2)
+    objective = Objective(model, cut, Hamming(), y, Ridge(0.01, nonnegative=np.array([False, True])))
+    result = minimize(objective, DualProximal(), tol=1e-2, seed=0)
     assert result.converged
     assert result.w[1] > 0
     found = cut.max(model.scores(result.w)).outputs

@@ -278,8 +278,8 @@ def test_a_model_on_a_grid_is_trained_to_a_certified_gap() -> None:
     pairs = [np.pad(np.tile(np.eye(2).reshape(-1, 1), (len(e), 1)), ((0, 0), (4, 0))) for e in edges]
     model = cs.LinearPartsModel(nodes, pairs, n_labels=2)
     truth = structure.max(model.scores(rng.normal(size=model.n_params))).outputs
-    objective = cs.Objective(model, structure, cs.Hamming(), truth, lam=1e-2)
-    result = cs.minimize(objective, cs.Casimir(), tol=1e-2)
+    objective = cs.Objective(model, structure, cs.Hamming(), truth, 1e-2)
+    result = cs.minimize(objective, cs.DualProximal(), tol=1e-2)
     assert result.converged
     found = structure.max(model.scores(result.w)).outputs
     assert np.mean([np.mean(a == b) for a, b in zip(found, truth, strict=True)]) > 0.9

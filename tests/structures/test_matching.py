@@ -288,8 +288,8 @@ def test_training_certifies_its_gap() -> None:
         y.append(order)
     shapes = [(len(order), len(order)) for order in y]
     model = cs.LinearPartsModel(features, shapes=shapes)
-    objective = cs.Objective(model, cs.Matching(), cs.Hamming(), y, lam=1 / len(y))
-    result = cs.minimize(objective, cs.Casimir(), tol=1e-2, seed=0)
+    objective = cs.Objective(model, cs.Matching(), cs.Hamming(), y, 1 / len(y))
+    result = cs.minimize(objective, cs.DualProximal(), tol=1e-2, seed=0)
     assert result.converged
     assert result.gap <= 1e-2
     found = cs.Matching().max(model.scores(result.w)).outputs

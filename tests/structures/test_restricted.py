@@ -345,7 +345,14 @@ def test_training_on_restricted_candidates_never_sees_the_others() -> None:
     fewer = cs.LinearPartsModel([f[:4] for f in features])
     every = cs.LinearPartsModel(list(features))
     results = [
-        cs.minimize(cs.Objective(model, structure, cs.Hamming(), y, lam=0.1), cs.LBFGS(), tol=1e-3)
+        cs.minimize(cs.Objective(model, structure, cs.Hamming(), y, 0.1), cs.LBFGS(), tol=1e-3)
         for model, structure in ((fewer, Candidates()), (every, Candidates().restricted(masks)))
     ]
     np.testing.assert_allclose(results[0].w, results[1].w, atol=1e-8)
+
+
+def test_a_truth_that_is_not_allowed_is_refused_by_an_objective() -> None:
+    model = cs.LinearPartsModel([np.eye(3)[:, :2], np.eye(3)[:, :2]])
+    structure = Candidates().restricted([[True, True, False], [True, False, True]])
+    with pytest.raises(ValueError, match=r"y\[1\]\[0\] has the label 1, which is not allowed there"):
+        cs.Objective(model, structure, cs.Hamming(), [np.array([0]), np.array([1])], 0.1)

@@ -251,7 +251,7 @@ def test_a_problem_of_a_user_can_be_trained() -> None:
         def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
             return float(np.sum(np.asarray(y_true) != y_pred) - np.sum(y_true))
 
-    objective = cs.Objective(model, knapsack, WrongItems(), y, lam=0.1)
+    objective = cs.Objective(model, knapsack, WrongItems(), y, 0.1)
     result = cs.minimize(objective, cs.BCFW(), epochs=30, tol=1e-2, seed=0)
     found = knapsack.max(model.scores(result.w)).outputs
     assert np.mean([np.array_equal(a, b) for a, b in zip(y, found, strict=True)]) >= 0.7

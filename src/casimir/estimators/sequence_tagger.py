@@ -35,10 +35,10 @@ TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
-    lam           None is 1/n, with n the number of training sentences; a number is used as it is. Think of it in units
-                  of 1/n: 0.1/n fits the data more closely, 10/n less
+    lam           None is 1/n, with n the number of training sentences, or the sum of their weights; a number is used as
+                  it is. Think of it in units of 1/n: 0.1/n fits the data more closely, 10/n less
     loss          "hinge" (structural SVM with Hamming cost) or "crf" (negative log-likelihood)
-    solver        "auto", "bcfw", "casimir", "dual", "lbfgs", "sgd", "svrg", or a solver such as BCFW()
+    solver        "auto", "bcfw", "casimir", "dual", "lbfgs", "saga", "sgd", "svrg", or a solver such as BCFW()
     tol           stop once (objective - lower bound) / objective is at most this
     random_state  int, None, numpy Generator or RandomState: the order in which examples are visited
     max_epochs    stop after this many epochs, with a ConvergenceWarning
@@ -83,8 +83,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, callbacks: Iterable[TaggerCallback] = ()) -> SequenceTagger:
+    def fit(
+        self, X: Any, y: Any, *, sample_weight: Any = None, callbacks: Iterable[TaggerCallback] = ()
+    ) -> SequenceTagger:
         """Train on sentences X (a dict or an iterable of strings per token, or the result of `pack`) with labels y.
+
+        sample_weight says how much each sentence counts, 0 or more; a whole number is as good as repeating it.
 
         callbacks are called as callback(row, predictor) after every evaluated epoch: a TraceRow, and the tagger of that
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
@@ -96,7 +100,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         labels = LabelSequences.of(y, packed.offsets)
         classes = labels.classes()
         features, compact = UsedFeatures.of(packed)
-        objective = self._objective(compact, labels.numbers_of(classes), classes)
+        objective = self._objective(compact, labels.numbers_of(classes), classes, sample_weight)
         solver = choose(self.solver, objective)
 
         def predictor(w: FloatArray) -> ChainPredictor:
@@ -155,11 +159,14 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self._fitted()
         save_folder(path, KIND, *encode_tagger(self))
 
-    def _objective(self, X: PackedSequences, y: list[IntArray], classes: tuple[Label, ...]) -> Objective:
+    def _objective(
+        self, X: PackedSequences, y: list[IntArray], classes: tuple[Label, ...], sample_weight: Any
+    ) -> Objective:
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
-        lam = 1.0 / len(X) if self.lam is None else _number(self.lam, "lam")
+        n = len(X) if sample_weight is None else float(np.sum(sample_weight))
+        lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
         loss = loss_named(self.loss, self._cost(classes))
-        return Objective(model, chain, loss, y, lam, n_threads=self._threads())
+        return Objective(model, chain, loss, y, lam, sample_weight, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         """scikit-learn writes -1 for all CPUs."""

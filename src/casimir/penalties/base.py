@@ -53,8 +53,8 @@ class Penalty(Protocol):
         ...
 
 
-def as_penalty(penalty: Any) -> Penalty:
-    """The penalty itself; a number stands for Ridge(number)."""
+def as_penalty(penalty: Any, n_params: int) -> Penalty:
+    """The penalty itself, of so many weights; a number stands for Ridge(number)."""
     from casimir.penalties.ridge import Ridge
 
     if isinstance(penalty, Real) and not isinstance(penalty, bool):
@@ -65,6 +65,9 @@ def as_penalty(penalty: Any) -> Penalty:
             f"penalty={penalty!r}; it must be a number, or a penalty such as Ridge(lam) or ElasticNet(lam, l1_ratio). "
             f"It has no {', '.join(missing)}."
         )
+    separable = getattr(penalty, "separable", None)
+    if separable is not None:
+        separable.check_size(n_params)
     given: Penalty = penalty
     return given
 

@@ -34,8 +34,10 @@ class Separable:
 
     @property
     def strong_convexity(self) -> float:
-        least = 1.0 if self.strengths is None else float(np.min(self.strengths, initial=np.inf))
-        return (0.0 if self.l2 == 0.0 else self.l2 * least) + self.kappa
+        if self.l2 == 0.0 or self.strengths is None:
+            return self.l2 + self.kappa
+        free = self.strengths[np.isfinite(self.strengths)]
+        return self.l2 * float(free.min() if len(free) else 1.0) + self.kappa
 
     @property
     def is_plain(self) -> bool:
@@ -59,6 +61,15 @@ class Separable:
             before = 0.0 if self.center is None else self.kappa * self.center
             kappa, center = self.kappa + kappa, (before + kappa * center) / (self.kappa + kappa)
         return Separable(self.l1, self.l2, self.strengths, self.nonnegative, kappa, center)
+
+    def check_size(self, n_params: int) -> None:
+        """Whatever is given per weight must be given for every one."""
+        for name in ("strengths", "nonnegative", "center"):
+            given = getattr(self, name)
+            if given is not None and given.shape != (n_params,):
+                raise ValueError(
+                    f"{name} has {given.size} entries; the model has {n_params} weights, and needs as many."
+                )
 
     def value(self, w: FloatArray) -> float:
         """R(w), without the constant that two squares leave; weights that are not allowed are not looked for."""
@@ -116,7 +127,10 @@ class Separable:
 
     def _l2(self) -> Any:
         """l2 s: a number or float64[d]; 1 on weights that are fixed, where it does not matter."""
-        return self.l2 if self.strengths is None else np.where(np.isinf(self.strengths), 1.0, self.l2 * self.strengths)
+        if self.strengths is None:
+            return self.l2
+        fixed = np.isinf(self.strengths)
+        return np.where(fixed, 1.0, self.l2 * np.where(fixed, 0.0, self.strengths))
 
     def _excess(self, g: FloatArray) -> FloatArray:
         """float64[d]: by how much g_j goes beyond l1_j, in the directions that are allowed."""

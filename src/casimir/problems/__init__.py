@@ -1,8 +1,9 @@
 """A finite sum as solvers see it: fused in the core for linear chains, trees and candidate lists, else composed."""
 
-from casimir.problems.base import Answer, DualBlocks, DualIterate, Pass, Problem
+from casimir.problems.base import Answer, DualBlocks, DualIterate, Pass, Problem, Truth
 from casimir.problems.composed import ComposedProblem
 from casimir.problems.fused import FusedProblem, core_penalty, core_problem, core_smoothing, decode_trees
+from casimir.problems.term import Term
 
 __all__ = [
     "Answer",
@@ -12,6 +13,8 @@ __all__ = [
     "FusedProblem",
     "Pass",
     "Problem",
+    "Term",
+    "Truth",
     "core_penalty",
     "core_problem",
     "core_smoothing",

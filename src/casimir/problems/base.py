@@ -41,6 +41,18 @@ class Pass:
     marginals: FloatArray | None
 
 
+class Truth(NamedTuple):
+    """What an example's score is compared with: an output each, or marginals, or nothing.
+
+    outputs    list of int64[p_i]
+    marginals  float64[m] of all examples, in the layout of the problem that they come from; `is_fused` tells which
+    """
+
+    outputs: list[IntArray] | None = None
+    marginals: FloatArray | None = None
+    is_fused: bool = False
+
+
 class Answer(NamedTuple):
     """What the oracle tells of one example at w: f_i(w), <u_i, ell_i>, and float64[m_i], the marginals of u_i."""
 
@@ -147,7 +159,7 @@ class Problem(Protocol):
 
 
 def fixed_scores(
-    structure: Structure, layout: Scores, cost: Cost | None, y: list[IntArray], offset: Scores | None
+    structure: Structure, layout: Scores, cost: Cost | None, y: list[Any], offset: Scores | None
 ) -> Scores | None:
     """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
     costs = None if cost is None else cost.parts(structure, layout, y)

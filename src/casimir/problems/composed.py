@@ -9,10 +9,10 @@ import numpy as np
 
 from casimir.costs import Cost
 from casimir.models.base import Linearization, ScoreModel, batches, linearize, scores_in_batches
-from casimir.problems.base import Answer, DualBlocks, Pass, fixed_scores
+from casimir.problems.base import Answer, DualBlocks, Pass, Truth, fixed_scores
 from casimir.problems.composed_dual import ComposedDualBlocks
 from casimir.problems.flat import FlatLayout
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.scores import FloatArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
 from casimir.structures.base import Structure, indicator
 
@@ -30,17 +30,27 @@ class ComposedProblem:
         model: ScoreModel,
         structure: Structure,
         cost: Cost | None,
-        y: list[IntArray],
+        y: list[Any],
         offset: Scores | None = None,
         scales: FloatArray | None = None,
+        truth: Truth | None = None,
     ) -> None:
-        self.model, self.structure, self.y = model, structure, y
+        """truth: None is y, which has to be outputs then."""
+        self.model, self.structure = model, structure
+        self.truth_outputs = y if truth is None else truth.outputs
         self.scales = np.ones(model.n_examples) if scales is None else scales
         self.active = int(np.count_nonzero(self.scales))
         layout = scores_in_batches(model, np.zeros(model.n_params))
         self.fixed = fixed_scores(structure, layout, cost, y, offset)
-        self.true_parts = indicator(structure, layout if self.fixed is None else layout + self.fixed, y)
+        layout = layout if self.fixed is None else layout + self.fixed
+        if self.truth_outputs is None:
+            self.true_parts = _no_parts(structure, layout)
+        else:
+            self.true_parts = indicator(structure, layout, self.truth_outputs)
         self._flat = FlatLayout.of(self.true_parts)
+        if truth is not None and truth.marginals is not None:
+            assert not truth.is_fused, "marginals of the core have another layout"
+            self.true_parts = self._flat.restore_all(truth.marginals)
         self._last: tuple[int, Linearization] | None = None
 
     @property
@@ -94,7 +104,8 @@ class ComposedProblem:
         out += scale * self._last[1].adjoint(parts)
 
     def dual_blocks(self) -> DualBlocks:
-        return ComposedDualBlocks(self)
+        assert self.truth_outputs is not None, "dual blocks start at a true output"
+        return ComposedDualBlocks(self, self.truth_outputs)
 
     def augmented(self, w: FloatArray, examples: Any) -> Scores:
         """Scores of the examples plus their costs and offsets."""
@@ -163,6 +174,12 @@ class _Batch(NamedTuple):
 
 def _select(s: Scores, examples: Any) -> Scores:
     return s if examples is None else s.select(examples)
+
+
+def _no_parts(structure: Structure, s: Scores) -> Scores:
+    """The marginals of no outputs at all: zeros."""
+    none = np.zeros((0, 1), dtype=np.int64)
+    return structure.mixture(s, [none] * len(s), [np.zeros(0)] * len(s))
 
 
 def _times(parts: Scores, scales: FloatArray) -> Scores:

@@ -66,9 +66,9 @@ class _Block:
 class ComposedDualBlocks:
     """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks."""
 
-    def __init__(self, problem: ComposedProblem) -> None:
+    def __init__(self, problem: ComposedProblem, truth: list[IntArray]) -> None:
         self._problem = problem
-        self._blocks = [_Block(y) for y in problem.y]
+        self._blocks = [_Block(y) for y in truth]
         self._ell = 0.0
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from casimir.scores import FloatArray, IntArray, Scores, offsets_of
+from casimir.scores import FloatArray, IntArray, Scores, concatenate, offsets_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,3 +57,8 @@ class FlatLayout:
             None if self.like.whole is None else flat[-1:],
             example.reference,
         )
+
+    def restore_all(self, flat: FloatArray) -> Scores:
+        """The Scores of all examples whose flat form is float64[m]."""
+        one = [self.like.select([i]) for i in range(len(self.like))]
+        return concatenate([self.restore(flat[self.offsets[i] : self.offsets[i + 1]], s) for i, s in enumerate(one)])

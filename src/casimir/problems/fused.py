@@ -16,8 +16,8 @@ from casimir.models.linear import LinearChainModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.penalties import Penalty
-from casimir.problems.base import Answer, DualIterate, Pass, fixed_scores
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.problems.base import Answer, DualIterate, Pass, Truth, fixed_scores
+from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
 from casimir.structures.base import split_flat
 from casimir.structures.candidates import Candidates
@@ -61,55 +61,99 @@ def core_penalty(penalty: Penalty) -> Any | None:
 
 
 @singledispatch
-def core_problem(model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None) -> Any | None:
-    """The core's Problem for this combination, or None when only the composed path can run it."""
+def core_problem(
+    model: Any,
+    structure: Any,
+    cost: Cost | None,
+    y: list[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
+) -> Any | None:
+    """The core's Problem for this combination, or None when only the composed path can run it.
+
+    truth: None is y, which has to be outputs then.
+    """
     return None
 
 
 @core_problem.register
 def _(
-    model: LinearChainModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+    model: LinearChainModel,
+    structure: Any,
+    cost: Cost | None,
+    y: list[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
 ) -> Any | None:
-    X, labels = model.X, model.n_labels
-    if not (isinstance(structure, Chain) and structure.n_labels == labels):
+    X, labels, truth = model.X, model.n_labels, truth or Truth(y)
+    if not (isinstance(structure, Chain) and structure.n_labels == labels and _fits(truth)):
         return None
     fixed = _fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
-    flat = flat_labels(y, X.lengths, labels, "y").astype(np.int32)
-    return core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, labels, flat, *fixed)
+    flat = _flat_truth(truth, X.lengths, labels)
+    features = X.offsets, X.indptr, X.indices, X.values, X.n_features
+    return core.linear_chain(*features, labels, flat, *fixed, truth.marginals)
 
 
 @core_problem.register
 def _(
-    model: LinearTreeModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+    model: LinearTreeModel,
+    structure: Any,
+    cost: Cost | None,
+    y: list[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
 ) -> Any | None:
-    if not isinstance(structure, Tree):
+    truth = truth or Truth(y)
+    if not (isinstance(structure, Tree) and _fits(truth)):
         return None
     fixed = _fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
-    labels = flat_labels(y, model.X.lengths, model.n_labels, "y").astype(np.int32)
-    return tree_problem(model, structure, labels, *fixed)
+    labels = _flat_truth(truth, model.X.lengths, model.n_labels)
+    return tree_problem(model, structure, labels, *fixed, truth.marginals)
 
 
 @core_problem.register
 def _(
-    model: LinearCandidateModel, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+    model: LinearCandidateModel,
+    structure: Any,
+    cost: Cost | None,
+    y: list[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
 ) -> Any | None:
-    if not isinstance(structure, Candidates):
+    truth = truth or Truth(y)
+    if not isinstance(structure, Candidates):  # marginals of candidates have one layout
         return None
     sizes = np.diff(model.offsets)
-    flat = flat_labels(y, np.ones_like(sizes), sizes, "y").astype(np.int32)
+    flat = _flat_truth(truth, np.ones_like(sizes), sizes)
     fixed = fixed_scores(structure, model.layout(), cost, y, offset)
     if fixed is None:
-        return core.linear_candidates(model.offsets, model.features, flat, None)
-    of_truth = np.repeat(fixed.nodes[model.offsets[:-1] + flat], sizes)  # the core takes the truth's as 0
-    return core.linear_candidates(model.offsets, model.features, flat, fixed.nodes - of_truth)
+        return core.linear_candidates(model.offsets, model.features, flat, None, truth.marginals)
+    if flat is not None:
+        of_truth = fixed.nodes[model.offsets[:-1] + flat]
+    elif truth.marginals is not None:
+        of_truth = segment_sums(fixed.nodes * truth.marginals, model.offsets)
+    else:
+        of_truth = np.zeros(len(sizes))
+    costs = fixed.nodes - np.repeat(of_truth, sizes)  # the core takes the truth's as 0
+    return core.linear_candidates(model.offsets, model.features, flat, costs, truth.marginals)
+
+
+def _fits(truth: Truth) -> bool:
+    """Marginals of the composed problem have another layout."""
+    return truth.marginals is None or truth.is_fused
+
+
+def _flat_truth(truth: Truth, lengths: IntArray, n_labels: Any) -> Any | None:
+    """int32[N]: the true outputs of all examples, one after another, or None."""
+    return None if truth.outputs is None else flat_labels(truth.outputs, lengths, n_labels, "y").astype(np.int32)
 
 
 def _fixed_of_tokens(
-    model: Any, structure: Any, cost: Cost | None, y: list[IntArray], offset: Scores | None
+    model: Any, structure: Any, cost: Cost | None, y: list[Any], offset: Scores | None
 ) -> tuple[FloatArray | None, FloatArray | None] | None:
     """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own.
 
@@ -119,10 +163,9 @@ def _fixed_of_tokens(
     fixed, forbidden = fixed_scores(structure, layout, cost, y, offset), structure.forbidden(layout)
     if fixed is not None and fixed.edge_offsets is not None:
         return None
-    if fixed is None or forbidden is None:
-        found = fixed or forbidden
-    else:
-        found = fixed + forbidden
+    if fixed is not None and forbidden is not None:
+        fixed = fixed + forbidden
+    found = forbidden if fixed is None else fixed
     return (None, None) if found is None else (found.nodes, found.edges)
 
 
@@ -132,8 +175,9 @@ def tree_problem(
     y: Any = None,
     fixed_nodes: FloatArray | None = None,
     fixed_pairs: FloatArray | None = None,
+    truth: FloatArray | None = None,
 ) -> Any:
-    """The core's Problem of trees; without y, int32[N], it can only decode."""
+    """The core's Problem of trees, with the true labels y, int32[N], or their marginals, or without a truth."""
     X = model.X
     if structure.n_labels != model.n_labels or not np.array_equal(structure.offsets, X.offsets):
         raise ValueError(
@@ -141,7 +185,7 @@ def tree_problem(
             f"{len(structure)} of {structure.offsets[-1]} and {structure.n_labels}. They must agree, tree by tree."
         )
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
-    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs)
+    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs, truth)
 
 
 def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:
@@ -199,6 +243,12 @@ class FusedProblem:
     def scatter(self, i: int, marginals: FloatArray, scale: float, out: FloatArray) -> None:
         self.core.scatter(i, marginals, scale, out)
 
+    def decode(self, w: FloatArray) -> list[IntArray]:
+        """The best output of every example, int64[p_i], fixed scores included."""
+        _, labels = self.core.decode(w, self._threads)
+        ends = [self.core.output_offset(i) for i in range(self.n_examples + 1)]
+        return split_flat(labels, np.array(ends, dtype=np.int64))
+
     def dual_blocks(self) -> FusedDualBlocks:
         return FusedDualBlocks(self.core.dual_blocks())
 
@@ -245,9 +295,12 @@ class _SharedAverage:
 
 
 def _arguments(iterate: DualIterate) -> tuple[Any, ...]:
+    sigma = iterate.penalty.strong_convexity
+    if iterate.g is None:  # w moves along straight lines, so the curvature is all that counts
+        return core.Penalty(0.0, sigma, None, None, 0.0, None), sigma, iterate.w, None
     penalty = core_penalty(iterate.penalty)
     assert penalty is not None, "the objective sends unknown penalties to the composed problem"
-    return penalty, iterate.penalty.strong_convexity, iterate.w, iterate.g
+    return penalty, sigma, iterate.w, iterate.g
 
 
 def known_smoothing(smoothing: Smoothing, mu: float) -> Any:

@@ -2,6 +2,7 @@
 
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
+from casimir.solvers.concave_convex import ConcaveConvex
 from casimir.solvers.dual_proximal import DualProximal
 from casimir.solvers.gradient_descent import GradientDescent
 from casimir.solvers.lbfgs import LBFGS
@@ -20,6 +21,7 @@ __all__ = [
     "SGD",
     "SVRG",
     "Casimir",
+    "ConcaveConvex",
     "Constant",
     "DualProximal",
     "GradientDescent",

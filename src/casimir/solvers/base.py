@@ -10,8 +10,11 @@ import numpy as np
 from casimir.duality import DualPoint
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
+from casimir.penalties import Penalty
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothing
+
+_SHORTEST_STEP = 1e-12  # of a proximal step that does nothing but lead to weights that are allowed
 
 
 class Monitor(Protocol):
@@ -43,6 +46,7 @@ class Monitor(Protocol):
         lipschitz: float | None = None,
         gamma: float | None = None,
         prox_gradient: float | None = None,
+        gap: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
         """Records the iterate w (not kept: it is copied if it is the best). Returns True when the run should end.
@@ -51,6 +55,7 @@ class Monitor(Protocol):
         dual       a dual point, or the value of one
         lipschitz, gamma    the constant L and the step length in use, for the trace
         prox_gradient   an upper bound of |w - w'| / eta of an exact prox-linear step, for the trace
+        gap        of the convex model that a round or step has minimised, where F itself has no lower bound
         is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
         """
         ...
@@ -71,6 +76,7 @@ class InnerState:
     w           float64[d]: its point
     evaluation  of the smoothed objective at w, with its gradient
     lipschitz   the constant L of its steps, or None where it has none
+    gamma       the length of the last epoch's steps, or None
     is_worse    whether the last epoch made things worse because its steps, whose length was free, were too long
     memory      whatever else it carries from epoch to epoch, and from one subproblem to the next
     """
@@ -80,6 +86,7 @@ class InnerState:
     lipschitz: float | None = None
     is_worse: bool = False
     memory: Any = None
+    gamma: float | None = None
 
 
 class Inner(Protocol):
@@ -126,3 +133,12 @@ def penalty_gradient(objective: Objective, w: FloatArray) -> FloatArray:
     quadratic = objective.penalty.quadratic
     assert quadratic is not None
     return np.asarray(quadratic.sigma * (w if quadratic.center is None else w - quadratic.center), dtype=np.float64)
+
+
+def nearest_allowed(penalty: Penalty, w: FloatArray) -> FloatArray:
+    """About the nearest point where R is finite: extrapolation may leave the weights that a penalty allows."""
+    if penalty.quadratic is not None:
+        return w
+    own = getattr(penalty, "separable", None)
+    nearest: FloatArray = penalty.prox(w, _SHORTEST_STEP) if own is None else own.allowed(w)
+    return w if np.array_equal(nearest, w) else nearest

@@ -12,16 +12,17 @@ from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Proximal
 from casimir.scores import FloatArray
-from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
+from casimir.solvers.base import Inner, InnerState, Monitor, check_inner, nearest_allowed
 from casimir.solvers.regimes import Regime, default_kappa
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
 
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
 _DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu_k hardly depend on it
-_SMALLEST_MU = 1e-12  # relative to the first: below it smoothing changes nothing that doubles can tell
+_SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
 _MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
 _LONGEST_SEARCH = 2.0**10  # and no step size helps
+_ROUNDING = 1e-14  # relative to the subproblem's value: what is left to gain when nothing is
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ class Casimir:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_convex("Casimir")
         mu0, smoothing = self._first_mu(objective, monitor.tol), self.inner.smoothing
-        first = self.inner.start(objective, smoothed(objective.loss, smoothing, mu0), w0, rng, None)
+        first_loss = smoothed(objective.loss, smoothing, mu0)
+        first = self.inner.start(objective, first_loss, w0, rng, None)
         regime = Regime(objective.penalty.strong_convexity, self._kappa(objective, first), mu0, self.decreasing)
-        subproblems = _Subproblems(self.inner, rng, first)
+        subproblems = _Subproblems(self.inner, rng, first, first_loss)
         dual = objective.trivial_dual()
         w, z, z_before = w0, w0, w0
         alpha, k = regime.alpha0, 0
@@ -68,7 +70,8 @@ class Casimir:
             kappa = regime.kappa(k)
             problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
             delta = regime.delta(k) if self.stopping == "accuracy" else None
-            new = subproblems.solve(problem, loss, self._start(w, z, z_before, regime, k), kappa, z, delta)
+            start = nearest_allowed(objective.penalty, self._start(w, z, z_before, regime, k))
+            new = subproblems.solve(problem, loss, start, kappa, z, delta)
             for state in subproblems.seen:
                 if state.evaluation.dual is not None:
                     dual = dual.towards(state.evaluation.dual, objective.penalty)
@@ -122,8 +125,9 @@ class _Subproblems:
     worse. `seen` has the states of the last subproblem, for their dual points.
     """
 
-    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState) -> None:
+    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState, first_loss: Loss) -> None:
         self.inner, self.rng, self.before = inner, rng, first
+        self._first, self._first_loss = first, first_loss
         self.seen: list[InnerState] = []
         self._has_warned = False
 
@@ -131,7 +135,10 @@ class _Subproblems:
         self, problem: Objective, loss: Loss, start: FloatArray, kappa: float, z: FloatArray, delta: float | None
     ) -> InnerState:
         """One epoch without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        state = self.inner.start(problem, loss, start, self.rng, self.before)
+        if self.before is self._first and start is self._first.w and loss == self._first_loss:
+            state = self._first  # the centre is there, so that the subproblem's square is 0
+        else:
+            state = self.inner.start(problem, loss, start, self.rng, self.before)
         self.seen = [state]
         if delta is None:
             state = self._epoch(problem, loss, state)
@@ -171,7 +178,10 @@ class _Subproblems:
 
 
 def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatArray, delta: float) -> bool:
-    """The gradient is that of the subproblem, or the length of a proximal step over the step size."""
+    """The gradient is that of the subproblem, or the length of a proximal step over the step size.
+
+    A point that nothing improves any more is accurate too: where z is optimal, w - z vanishes with the gradient.
+    """
     gradient, penalty, moved = state.evaluation.gradient, problem.penalty, state.w - z
     assert gradient is not None
     quadratic, sigma = penalty.quadratic, penalty.strong_convexity
@@ -180,4 +190,5 @@ def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatAr
         gradient = (state.w - penalty.prox(state.w - t * gradient, t)) / t
     else:
         gradient = gradient + quadratic.sigma * (state.w if quadratic.center is None else state.w - quadratic.center)
-    return dot(gradient, gradient) <= sigma * delta * kappa * dot(moved, moved)
+    nothing = 2.0 * sigma * _ROUNDING * abs(state.evaluation.smoothed)
+    return dot(gradient, gradient) <= max(sigma * delta * kappa * dot(moved, moved), nothing)

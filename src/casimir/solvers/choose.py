@@ -27,6 +27,8 @@ def _best_for(objective: Objective) -> Solver:
     A proximal point method around pairwise dual steps for the hinge loss. Casimir-SVRG for the rest: on a CRF it took a
     quarter to two thirds of L-BFGS's time on CoNLL-2003.
     """
+    if objective.sets is not None:
+        return _make("ConcaveConvex")
     is_penalised = objective.penalty.strong_convexity > 0.0 or objective.penalty.quadratic is None
     return _MAKERS["dual"]() if is_penalised and not is_smooth(objective.loss) else _MAKERS["casimir"]()
 

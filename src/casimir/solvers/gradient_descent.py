@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from casimir._arrays import dot
-from casimir.losses import Loss, smoothed
+from casimir.losses import Loss
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.smoothing import Entropy, Smoothing
+from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.smoothness import guess_lipschitz, level_of
+from casimir.solvers.smoothness import guess_lipschitz
 
 _LONGEST_SEARCH = 60  # doublings of L
 
@@ -36,24 +37,7 @@ class GradientDescent:
                 raise ValueError(f"GradientDescent: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        objective.check_convex("GradientDescent")
-        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "GradientDescent")
-        loss = smoothed(objective.loss, self.smoothing, mu)
-        state, dual = self.start(objective, loss, w0, rng, None), objective.trivial_dual()
-        while True:
-            state = self.epoch(objective, loss, state, rng)
-            found = state.evaluation
-            assert found.dual is not None
-            dual = dual.towards(found.dual, objective.penalty)
-            if monitor.epoch(
-                state.w,
-                objective=found.objective,
-                smoothed=found.smoothed,
-                dual=dual,
-                mu=mu or None,
-                lipschitz=state.lipschitz,
-            ):
-                return
+        run_alone(self, objective, w0, monitor, rng)
 
     def start(
         self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 
 from casimir._arrays import dot
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
+from casimir.penalties import Penalty
+from casimir.penalties.separable import Separable
 from casimir.scores import FloatArray
 
 _DECREASE = 1e-4  # share of the promised decrease that a step must bring
@@ -46,8 +47,7 @@ class QuasiNewton:
 
     def __init__(self, objective: Objective, loss: Loss) -> None:
         self._objective, self._loss = objective, loss
-        penalty: Any = objective.penalty
-        own = penalty.separable
+        own = _separable(objective.penalty)
         strengths = 1.0 if own.strengths is None else np.where(np.isinf(own.strengths), 0.0, own.strengths)
         d = objective.n_params
         self._l1 = np.broadcast_to(np.asarray(own.l1 * strengths, dtype=np.float64), (d,))
@@ -55,6 +55,7 @@ class QuasiNewton:
         self._pull = 0.0 if own.center is None else own.kappa * own.center
         self._fixed = None if own.strengths is None else np.isinf(own.strengths)
         self._nonnegative = np.zeros(d, dtype=np.bool_) if own.nonnegative is None else own.nonnegative
+        self._has_orthant = (self._l1 > 0.0) | self._nonnegative  # other weights may change their sign
 
     def iteration(self, w: FloatArray, before: Evaluation, memory: Memory) -> tuple[FloatArray, Evaluation]:
         """The next point and its evaluation; w itself when no step along the direction improves."""
@@ -68,7 +69,7 @@ class QuasiNewton:
         length = 1.0 if memory._pairs else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
         for _ in range(_HALVINGS):
             new = w + length * direction
-            new[new * orthant <= 0.0] = 0.0
+            new[self._has_orthant & (new * orthant <= 0.0)] = 0.0
             after = self._objective.evaluate(new, self._loss)
             if after.smoothed <= before.smoothed + _DECREASE * dot(steepest, new - w):
                 memory.remember(new - w, self._smooth_gradient(new, after) - smooth)
@@ -88,3 +89,13 @@ class QuasiNewton:
         at_zero = np.where(up < 0.0, up, np.where((down > 0.0) & ~self._nonnegative, down, 0.0))
         found = np.where(w > 0.0, up, np.where(w < 0.0, down, at_zero))
         return np.asarray(found if self._fixed is None else np.where(self._fixed, 0.0, found), dtype=np.float64)
+
+
+def _separable(penalty: Penalty) -> Separable:
+    """The penalty by its weights; a plain square is one too."""
+    own: Separable | None = getattr(penalty, "separable", None)
+    if own is not None:
+        return own
+    quadratic = penalty.quadratic
+    assert quadratic is not None
+    return Separable(0.0, 0.0, kappa=quadratic.sigma, center=quadratic.center)

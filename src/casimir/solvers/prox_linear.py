@@ -68,6 +68,7 @@ class ProxLinear:
                 raise ValueError(f"{name}={getattr(self, name)!r}; it must be {' or '.join(map(repr, choices))}.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        objective.check_single_truths("ProxLinear")
         w, value = w0, objective.value(w0)
         lam = objective.penalty.strong_convexity
         reference = 1.0 / lam if lam > 0.0 else 1.0

@@ -27,10 +27,12 @@ class Result:
     """w          float64[d]: the best point seen
     objective  F(w)
     dual       a lower bound of min F
-    gap        (objective - dual) / objective: w is certified to be this close to the optimum
-    status     "converged" (gap <= tol), "stationary" (no step of ProxLinear can improve a non-convex objective by a
-               share of more than tol), "epochs" (budget used up), "callback", "interrupted", "stalled" (the solver
-               could not improve any more) or "diverged" (the weights became infinite)
+    gap        (objective - dual) / objective: w is certified to be this close to the optimum. Where truths are sets,
+               that of the last round's convex problem
+    status     "converged" (gap <= tol), "stationary" (no step of ProxLinear and no round of ConcaveConvex can improve
+               a non-convex objective by a share of more than tol), "epochs" (budget used up), "callback",
+               "interrupted", "stalled" (the solver could not improve any more) or "diverged" (the weights became
+               infinite)
     trace      a TraceRow per evaluated epoch
     """
 
@@ -92,6 +94,11 @@ def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
     own = getattr(objective.penalty, "separable", None)
     if own is not None and not np.array_equal(own.allowed(start), start):
         raise ValueError("w0 has weights that the penalty forbids: negative ones, or ones that it fixes at 0.")
+    if not np.isfinite(objective.penalty.value(start)):
+        raise ValueError(
+            f"{type(objective.penalty).__name__} is infinite at {'w = 0' if w0 is None else 'w0'}; "
+            "give a w0 that it allows."
+        )
     return start
 
 
@@ -134,6 +141,7 @@ class Recorder:
         lipschitz: float | None = None,
         gamma: float | None = None,
         prox_gradient: float | None = None,
+        gap: float | None = None,
         is_stationary: bool = False,
     ) -> bool:
         self._epoch += 1
@@ -159,7 +167,7 @@ class Recorder:
             objective=value,
             smoothed=smoothed,
             dual=self._dual,
-            gap=relative_gap(self._best, self._dual),
+            gap=relative_gap(self._best, self._dual) if gap is None else gap,
             mu=mu,
             kappa=kappa,
             lipschitz=lipschitz,
@@ -167,7 +175,7 @@ class Recorder:
             prox_gradient=prox_gradient,
         )
         self.trace.rows.append(row)
-        return self._call_back(row, w) or self._finished(row, is_stationary)
+        return self._call_back(row, w) or self._finished(row, gap is None, is_stationary)
 
     def result(self, start: FloatArray) -> Result:
         """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
@@ -176,7 +184,7 @@ class Recorder:
             value = self._objective.value(start)
             if value < self._best:
                 self._best, self._best_w = value, start.copy()
-        gap = relative_gap(self._best, self._dual)
+        gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
@@ -188,9 +196,9 @@ class Recorder:
             self.status = "callback"
         return any(wants_to_stop)
 
-    def _finished(self, row: TraceRow, is_stationary: bool) -> bool:
-        if row.gap <= self._tol or is_stationary:
-            self.status = "converged" if row.gap <= self._tol else "stationary"
+    def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
+        if (is_certified and row.gap <= self._tol) or is_stationary:
+            self.status = "stationary" if is_stationary and not self._objective.is_convex else "converged"
             return True
         if row.epoch >= self._epochs:
             self.status = "epochs"

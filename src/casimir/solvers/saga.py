@@ -8,14 +8,15 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
-from casimir.losses import Loss, smoothed
-from casimir.objective import Evaluation, Objective
+from casimir.losses import Loss
+from casimir.objective import Objective
 from casimir.penalties import Penalty
 from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Smoothing
+from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.smoothness import level_of, search_lipschitz
+from casimir.solvers.smoothness import search_lipschitz
 from casimir.solvers.steps import fused_arguments, fused_sum, gradients, take_step
 
 _ROUNDING = 1e-12  # relative changes that mean nothing
@@ -58,39 +59,18 @@ class SAGA:
                 raise ValueError(f"SAGA: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        objective.check_convex("SAGA")
-        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "SAGA")
-        loss = smoothed(objective.loss, self.smoothing, mu)
-        state = self.start(objective, loss, w0, rng, None)
-        dual = objective.trivial_dual()
-        while True:
-            new = self.epoch(objective, loss, state, rng)
-            assert new.evaluation.dual is not None
-            dual = dual.towards(new.evaluation.dual, objective.penalty)
-            if monitor.epoch(
-                new.w,
-                objective=new.evaluation.objective,
-                smoothed=new.evaluation.smoothed,
-                dual=dual,
-                mu=mu or None,
-                lipschitz=state.lipschitz,
-                gamma=self._gamma(objective, state.lipschitz),
-            ):
-                return
-            state = replace(state, lipschitz=new.lipschitz) if new.is_worse else new
+        run_alone(self, objective, w0, monitor, rng)
 
     def start(
         self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
     ) -> InnerState:
-        """The table of the last subproblem goes on; the first one is made by a full pass at w."""
-        if before is not None:
-            return replace(before, w=w)
+        """A table from a full pass at w, and L. An old table may point uphill where w is nearly optimal."""
         first = objective.evaluate(w, loss, keep=True)
         assert first.marginals is not None
         assert first.gradient is not None
         table = Table(first.marginals, np.array(first.gradient))
-        state = InnerState(w, first, self.lipschitz, memory=table)
-        if self.lipschitz is not None:
+        state = InnerState(w, first, self.lipschitz if before is None else before.lipschitz, memory=table)
+        if state.lipschitz is not None:
             return state
 
         def trial(lipschitz: float, trial_rng: np.random.Generator, steps: int) -> FloatArray:
@@ -101,17 +81,18 @@ class SAGA:
         return replace(state, lipschitz=search_lipschitz(objective, loss, w, first.smoothed, trial, rng))
 
     def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
-        """A step per example. The evaluation at the end is for the certificate alone."""
+        """A step per example; the table of `state` is updated in place, and stays so when the epoch is taken back.
+
+        The evaluation at the end is for the certificate alone.
+        """
         objective.count("steps", objective.n_active)
-        table = state.memory.copy() if self.lipschitz is None else state.memory  # a worse epoch is taken back
+        table = state.memory
         w = self._steps(objective, loss, state, table, objective.permutation(rng))
-        after, before = self._evaluated(objective, loss, w), state.evaluation.smoothed
+        after, before = objective.evaluate(w, loss, count="evaluations"), state.evaluation.smoothed
         is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
         assert state.lipschitz is not None
-        return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table)
-
-    def _evaluated(self, objective: Objective, loss: Loss, w: FloatArray) -> Evaluation:
-        return objective.evaluate(w, loss, count="evaluations")
+        gamma = self._gamma(objective, state.lipschitz)
+        return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table, gamma)
 
     def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
         assert lipschitz is not None

@@ -46,6 +46,7 @@ class SGD:
             raise ValueError(f"SGD: mu={self.mu} does nothing without a smoothing. Give one, such as L2(k=5).")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        objective.check_single_truths("SGD")
         loss = smoothed(objective.loss, self.smoothing, self.mu)
         n, problem, penalty = objective.n_active, objective.problem(loss.smoothing), objective.penalty
         lam = penalty.strong_convexity

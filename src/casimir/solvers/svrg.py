@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
-from casimir.losses import Loss, smoothed
+from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
 from casimir.penalties import Penalty
 from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Smoothing
+from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.smoothness import level_of, search_lipschitz
+from casimir.solvers.smoothness import search_lipschitz
 from casimir.solvers.steps import fused_arguments, gradients, take_step
 
 _ROUNDING = 1e-12  # relative changes that mean nothing
@@ -46,26 +47,7 @@ class SVRG:
                 raise ValueError(f"SVRG: {name}={value}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        objective.check_convex("SVRG")
-        mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "SVRG")
-        loss = smoothed(objective.loss, self.smoothing, mu)
-        state = self.start(objective, loss, w0, rng, None)
-        dual = objective.trivial_dual()
-        while True:
-            new = self.epoch(objective, loss, state, rng)
-            assert new.evaluation.dual is not None
-            dual = dual.towards(new.evaluation.dual, objective.penalty)
-            if monitor.epoch(
-                new.w,
-                objective=new.evaluation.objective,
-                smoothed=new.evaluation.smoothed,
-                dual=dual,
-                mu=mu or None,
-                lipschitz=state.lipschitz,
-                gamma=self._gamma(objective, state.lipschitz),
-            ):
-                return
-            state = replace(state, lipschitz=new.lipschitz) if new.is_worse else new
+        run_alone(self, objective, w0, monitor, rng)
 
     def start(
         self, objective: Objective, loss: Loss, w: FloatArray, rng: np.random.Generator, before: InnerState | None
@@ -89,7 +71,8 @@ class SVRG:
         w = self._steps(objective, loss, state.w, state.evaluation, lipschitz, rng, count)
         after, before = self._snapshot(objective, loss, w), state.evaluation.smoothed
         is_worse = self.lipschitz is None and not after.smoothed <= before + _ROUNDING * abs(before)
-        return InnerState(w, after, 2.0 * lipschitz if is_worse else lipschitz, is_worse)
+        gamma = self._gamma(objective, lipschitz)
+        return InnerState(w, after, 2.0 * lipschitz if is_worse else lipschitz, is_worse, gamma=gamma)
 
     def _snapshot(self, objective: Objective, loss: Loss, w: FloatArray) -> Evaluation:
         return objective.evaluate(w, loss, keep=True)

@@ -13,8 +13,8 @@ from casimir._threads import n_threads
 from casimir._validate import flat_labels
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Expectation
+from casimir.structures.core_oracles import NativeOracles
 from casimir.structures.masks import BoolArray, Masks, Seen, bool_array
-from casimir.structures.native import NativeOracles
 
 _CHUNK_CELLS = 2**23  # marginals of pairs that are kept at a time: 64 MB
 

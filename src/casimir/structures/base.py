@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from casimir._validate import all_finite, ragged_float
+from casimir._validate import all_finite, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores
 
 
@@ -77,6 +77,7 @@ class Structure(Protocol):
                                nodes are labelled float64[p_i, L_i], the cost of node v having label j; where outputs
                                are listed float64[K_i], the cost of each; where they are boxes int[4], the box b of the
                                cost 1 - IoU(b, y)
+    takes_flat_costs           True: parts_of_cost takes one float64[N, L] for the nodes of all examples as well
     label_shapes(s)            int64[n, 2]: (p_i, L_i), where the layout of the scores does not show it
     restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
                                (of Enumerated: which listed outputs) are left, a list of bool arrays or None
@@ -167,6 +168,16 @@ def check_scores(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
         raise ValueError(f"{name} got scores that are NaN or infinite; they must be finite. Check weights and costs.")
 
 
+def checked_k(k: Any) -> int:
+    """How many outputs a caller asks for: a whole number, 1 or larger."""
+    return positive_int(k, "k")
+
+
+def checked_mu(mu: Any) -> float:
+    """A level of smoothing: finite and larger than 0."""
+    return positive_float(mu, "mu")
+
+
 def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> None:
     if len(outputs) != len(s) or len(weights) != len(s):
         raise ValueError(f"mixture got {len(outputs)} outputs and {len(weights)} weights for {len(s)} examples.")
@@ -179,7 +190,12 @@ def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[Floa
 
 
 def node_costs(s: Scores, costs: Any) -> Scores:
-    """`parts_of_cost` of any structure whose nodes are [N, L]: costs, a list of [p_i, L], on the nodes."""
+    """`parts_of_cost` of any structure whose nodes are [N, L]: costs, a list of [p_i, L], on the nodes.
+
+    One float64[N, L] for the nodes of all examples is taken as well, and not looked at.
+    """
+    if isinstance(costs, np.ndarray) and costs.shape == s.nodes.shape:
+        return Scores.unchecked(costs, s.offsets)
     nodes, offsets = ragged_float(costs, "costs", s.nodes.shape[1:])
     check_rows_of_costs(offsets, s.offsets, "nodes")
     return Scores.unchecked(nodes, s.offsets)

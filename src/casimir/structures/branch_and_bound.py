@@ -20,7 +20,7 @@ class BranchAndBound(SearchOracles):
     """score(y) = <parts(y), part scores>, y in a set that is searched best first.
 
     problem      makes the search problem of one example from its scores: problem(s), s a batch of one example, returns
-                 an object with root, split, bound and leaf (see `casimir.structures.search.Problem`), and
+                 an object with root, split, bound and leaf (see `casimir.structures.search.SearchSpace`), and
                  parts(output): the parts that an output uses, an array shaped like s.unary(0), or Scores like s
     data         what else the problem needs, one entry per example; then it is made by problem(s, data[i])
     node_budget  nodes that may be split per example

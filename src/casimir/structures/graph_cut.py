@@ -9,7 +9,7 @@ import numpy as np
 from casimir._validate import ragged_float
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.native import LabelledGraph
+from casimir.structures.core_oracles import LabelledGraph
 from casimir.structures.pairwise import EdgeLists
 
 _ROUNDING = 1e-9  # of the largest score of a pair: what a pair may lack and still count as submodular
@@ -27,7 +27,7 @@ class GraphCut(LabelledGraph):
 
     Every oracle refuses scores that are not submodular. A linear model keeps them so when pairs enter as
     -theta f(e) [y_u != y_v] with features f(e) >= 0 and weights theta that training keeps non-negative, e.g. by
-    LinearPartsModel(..., nonnegative=mask).
+    Ridge(lam, nonnegative=mask).
 
     >>> cut = GraphCut([[[0, 1], [1, 2]]])
     >>> cut.max(cut.scores([[[0, 3], [1, 0], [0, 3]]], [[1, 0], [0, 1]])).outputs

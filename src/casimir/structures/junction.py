@@ -14,7 +14,7 @@ from casimir.structures.base import (
     Expectation,
     split_flat,
 )
-from casimir.structures.native import LabelledGraph
+from casimir.structures.core_oracles import LabelledGraph
 from casimir.structures.pairwise import EdgeLists
 
 _BYTES_PER_CELL = 8

@@ -18,8 +18,8 @@ from casimir.structures.base import (
     check_scores,
     weighted_counts,
 )
+from casimir.structures.core_oracles import NativeOracles
 from casimir.structures.masks import Masks
-from casimir.structures.native import NativeOracles
 from casimir.structures.restricted import Restricted
 
 _MORE_ROWS = (

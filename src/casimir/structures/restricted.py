@@ -14,7 +14,7 @@ from casimir.structures.base import Best, Expectation, Pulled, Structure, TopK
 from casimir.structures.masks import BoolArray, Masks, Seen
 
 _NEVER = 800.0  # exp(-800) is 0 in doubles
-_OFFERED = ("scores", "n_labels", "label_costs", "output_costs", "box_costs")  # passed on where the structure has them
+_OFFERED = ("scores", "n_labels", "parts_of_cost")  # passed on where the structure has them
 
 
 class Restricted:
@@ -27,6 +27,8 @@ class Restricted:
     Forbidden parts get a penalty that is larger than what the scores of two outputs of an example can differ by. So the
     oracles of the structure put all allowed outputs before all others, and those are left out.
     """
+
+    is_constrained = True  # so that true outputs are looked at
 
     def __init__(self, structure: Any, allowed: Masks, *, counts: bool = False) -> None:
         self.structure, self.allowed, self.counts = structure, allowed, counts

@@ -20,7 +20,7 @@ _GUESS = 10_000  # nodes that may be split to find any output at all
 _ROUNDING = 1e-9  # a leaf may exceed the bound of a set around it by this much, relative to their size
 
 
-class Problem(Protocol):
+class SearchSpace(Protocol):
     """The search space of one example. A node stands for a set of outputs and may be any object.
 
     Optionally also `first(node)`: a tuple (or array) that does not come after any output of the node in lexicographic
@@ -79,7 +79,7 @@ class BestFirst(Iterator[tuple[float, IntArray]]):
     bound      an upper bound of the scores of all outputs that are still to come
     """
 
-    def __init__(self, problem: Problem, node_budget: int) -> None:
+    def __init__(self, problem: SearchSpace, node_budget: int) -> None:
         self.problem, self.node_budget = problem, node_budget
         self.expanded, self.exhausted = 0, False
         self._first: Callable[[Any], Any] | None = getattr(problem, "first", None)
@@ -151,7 +151,7 @@ class _Entry:
         return self.key < other.key
 
 
-def best_first(problem: Problem, k: int, mu: float, node_budget: int) -> SearchResult:
+def best_first(problem: SearchSpace, k: int, mu: float, node_budget: int) -> SearchResult:
     """At most k outputs, fewer once the top-K strategy is exact for mu (prop:smoothing:proj-simplex-2); inf: never."""
     search = BestFirst(problem, node_budget)
     values: list[float] = []

@@ -12,8 +12,8 @@ from casimir._validate import positive_float, positive_int, ragged_float, sequen
 from casimir.scores import IntArray, Scores, offsets_of, ragged_rows
 from casimir.structures.allowed import AllowedLabels, same
 from casimir.structures.base import Expectation
+from casimir.structures.core_oracles import LabelledGraph
 from casimir.structures.masks import BoolArray, Masks, Seen
-from casimir.structures.native import LabelledGraph
 from casimir.structures.pairwise import EdgeLists
 
 

@@ -76,7 +76,7 @@ def test_weights_that_are_too_large_are_named() -> None:
 def test_zero_is_stationary_but_the_start_is_not() -> None:
     model, _ = example_model()
     y = [np.array([0])] * 3
-    objective = cs.Objective(model, cs.Candidates(), cs.Hamming(), y, lam=0.1)
+    objective = cs.Objective(model, cs.Candidates(), cs.Hamming(), y, 0.1)
     assert not objective.is_convex
     assert np.linalg.norm(objective.evaluate(np.zeros(SCORE.n_params)).gradient) == 0.0
     assert np.linalg.norm(objective.evaluate(SCORE.start(0)).gradient) > 1e-3

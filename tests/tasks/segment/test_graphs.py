@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from casimir.objective import Objective
-from casimir.solvers import minimize
-from casimir.solvers.casimir import Casimir
-from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, linear_model, structure
+from casimir.penalties import Ridge
+from casimir.solvers import DualProximal, minimize
+from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, edge_weights, linear_model, structure
 
 
 def small_graph(rng: np.random.Generator, p: int = 5) -> ImageGraph:
@@ -66,9 +66,9 @@ def test_the_cost_is_the_share_of_wrong_pixels(rng: np.random.Generator) -> None
 def test_training_keeps_edge_weights_at_zero_or_above(rng: np.random.Generator) -> None:
     graphs = [small_graph(rng) for _ in range(8)]
     truth = [graph.truth for graph in graphs]
-    objective = Objective(
-        linear_model(graphs), structure(graphs), PixelHamming([g.share for g in graphs]), truth, lam=0.01
-    )
-    result = minimize(objective, Casimir(), epochs=300, tol=1e-2)
+    penalty = Ridge(0.01, nonnegative=edge_weights(graphs))
+    cost = PixelHamming([g.share for g in graphs])
+    objective = Objective(linear_model(graphs), structure(graphs), cost, truth, penalty)
+    result = minimize(objective, DualProximal(), epochs=300, tol=1e-2)
     assert result.gap <= 1e-2
     assert result.w[3:].min() >= 0.0

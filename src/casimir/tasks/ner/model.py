@@ -93,7 +93,7 @@ def train(
     labels = corpus.labels if scheme is None else corpus.labels_in(scheme)
     assert corpus.scheme is not None, "a labelled corpus has a scheme"
     X = pack(iter_features(corpus.sentences, feature_set), fresh.n_features)
-    fresh.fit(X, labels, callbacks)
+    fresh.fit(X, labels, callbacks=callbacks)
     return NERModel(fresh, feature_set, corpus.columns, scheme or corpus.scheme, corpus.scheme)
 
 

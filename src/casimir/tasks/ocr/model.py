@@ -95,7 +95,7 @@ def train(
         random_state=seed,
         max_epochs=epochs,
     )
-    tagger.fit(pack_words(given, feature_set), labels, callbacks)
+    tagger.fit(pack_words(given, feature_set), labels, callbacks=callbacks)
     return OCRModel(tagger, feature_set, tuple(np.unique(words.folds).tolist()), chained)
 
 

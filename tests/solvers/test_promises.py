@@ -1,0 +1,270 @@
+"""What a run never does: end worse than it began, lose its trace, or certify what is not so."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from nonlinear import elu_parts, start
+from problems import Counting, Parts, chain_parts, crf_optimum, hinge_optimum, tiny_parts
+
+import casimir as cs
+from casimir.penalties import Proximal
+from casimir.structures.base import Best
+
+LAM = 0.3
+SOLVERS: dict[str, Any] = {
+    "sgd": cs.SGD(),
+    "sgd-constant": cs.SGD(cs.Constant(2.0), averaging="none"),
+    "svrg": cs.SVRG(mu=0.1),
+    "saga": cs.SAGA(mu=0.1),
+    "saga-long": cs.SAGA(mu=0.1, lipschitz=1.0),
+    "lbfgs": cs.LBFGS(mu=0.1),
+    "descent": cs.GradientDescent(mu=0.1),
+    "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
+    "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1), warm_start="extrapolation", stopping="accuracy"),
+    "casimir-saga-prev": cs.Casimir(cs.SAGA(mu=0.1), warm_start="prev-iterate", stopping="accuracy"),
+    "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1), stopping="accuracy"),
+    "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1), decreasing=True),
+}
+DUAL: dict[str, Any] = {
+    "bcfw": cs.BCFW(),
+    "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=1),
+    "dual": cs.DualProximal(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casimir's inner solver did not reach")
+@pytest.mark.parametrize("penalty", [cs.Ridge(LAM), cs.ElasticNet(LAM, 0.5)], ids=repr)
+@pytest.mark.parametrize("name", [*SOLVERS, *DUAL])
+def test_reported_objectives_are_those_of_the_reported_points(name: str, penalty: Any) -> None:
+    objective = chain_parts(n=8).objective(penalty)
+    seen: list[tuple[float, float]] = []
+    solver = (SOLVERS | DUAL)[name]
+    cs.minimize(
+        objective,
+        solver,
+        epochs=6,
+        tol=0.0,
+        callbacks=[lambda row, w: seen.append((row.objective, objective.value(w)))],
+    )
+    for reported, true in seen:
+        assert reported == pytest.approx(true, rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:Casimir's inner solver did not reach")
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_result_is_never_worse_than_the_start(name: str, epochs: int) -> None:
+    """From a point that is optimal but for 1e-6, where most first epochs only do harm."""
+    objective = chain_parts(n=12, n_labels=4).objective(0.05)
+    best = cs.minimize(objective, cs.DualProximal(), epochs=2000, tol=1e-6)
+    assert best.converged
+    result = cs.minimize(objective, SOLVERS[name], epochs=epochs, tol=0.0, w0=best.w)
+    assert result.objective <= best.objective
+    assert result.objective == pytest.approx(objective.value(result.w), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "solver", [cs.BCFW(averaging=False), cs.BCFW(pairwise=True), cs.DualProximal(kappa=1e-3)], ids=repr
+)
+def test_a_result_of_a_dual_solver_is_never_worse_than_zero(solver: Any) -> None:
+    objective = chain_parts(n=12, n_labels=5).objective(1e-3)
+    result = cs.minimize(objective, solver, epochs=1, tol=0.0)
+    zero = objective.value(np.zeros(objective.n_params))
+    assert result.trace[0].objective > zero  # this first epoch is worse
+    assert result.objective == zero
+    np.testing.assert_array_equal(result.w, 0.0)
+    assert result.gap == pytest.approx((zero - result.dual) / zero)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "crf"])
+def test_saga_converges_to_the_optimum(loss: str) -> None:
+    best = crf_optimum(tiny_parts(), LAM) if loss == "crf" else hinge_optimum(tiny_parts(), LAM)
+    solver = cs.SAGA() if loss == "crf" else cs.SAGA(cs.L2(), mu=0.005)
+    result = cs.minimize(tiny_parts().objective(LAM, loss), solver, epochs=4000, tol=1e-9)
+    within = 1e-8 if loss == "crf" else 3e-3
+    assert -1e-9 <= result.objective - best <= within
+    assert result.dual <= best + 1e-9
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        cs.SGD(cs.Constant(1e3), averaging="none"),
+        cs.SGD(cs.Constant(1e3)),
+        cs.SGD(cs.Constant(1e3), smoothing=cs.L2(3), mu=1.0),
+    ],
+    ids=["last", "average", "smoothed"],
+)
+@pytest.mark.parametrize("native", [True, False])
+def test_a_run_that_diverges_keeps_its_trace(solver: Any, native: bool) -> None:
+    objective = tiny_parts().objective(LAM, native=native)
+    with pytest.raises(cs.Diverged, match="the step size is too large") as caught:
+        cs.minimize(objective, solver, epochs=500, tol=0.0)
+    assert isinstance(caught.value, FloatingPointError)
+    result = caught.value.result
+    assert result.status == "diverged"
+    assert len(result.trace) >= 1
+    assert np.isfinite(result.w).all()
+    assert result.objective <= objective.value(np.zeros(objective.n_params))
+    assert result.objective == pytest.approx(objective.value(result.w))
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [cs.SGD(cs.Constant(1e308)), cs.SVRG(mu=0.1, lipschitz=1e-306), cs.SAGA(mu=0.1, lipschitz=1e-306)],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_a_run_that_diverges_at_once_has_no_result(solver: Any) -> None:
+    with pytest.raises(cs.Diverged, match="the step size is too large") as caught:
+        cs.minimize(tiny_parts().objective(0.0), solver, epochs=3, tol=0.0)
+    assert caught.value.result is None
+
+
+class Lying(Counting):
+    """A structure whose max oracle finds the truth of no example, but says that it did: the first output of all."""
+
+    def max(self, s: Any) -> Best:
+        best = self._structure.max(s)
+        outputs = [np.zeros_like(y) for y in best.outputs]
+        return Best(self._structure.score_of(s, outputs), outputs)
+
+    def select(self, examples: Any) -> Lying:
+        return Lying(self._structure.select(examples), self.calls)
+
+
+class Exaggerating:
+    """A penalty that forgets part of its conjugate, so that its lower bounds are too large."""
+
+    def __init__(self, penalty: Any) -> None:
+        self._penalty = penalty
+
+    def conjugate(self, g: Any) -> float:
+        return 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._penalty, name)
+
+
+@pytest.mark.parametrize("solver", [cs.SVRG(cs.Entropy(), mu=0.05), cs.LBFGS(mu=0.05), cs.SGD(), cs.BCFW()], ids=repr)
+def test_an_oracle_that_lies_breaks_the_certificate(solver: Any) -> None:
+    parts = chain_parts(n=8)
+    objective = Parts(parts.model, Lying(parts.structure), parts.cost, parts.y).objective(0.05)
+    with pytest.raises(
+        cs.BrokenCertificate, match="lower bound .* exceeds the objective .* An oracle of the structure"
+    ):
+        for epochs in (1, 20, 200):
+            cs.minimize(objective, solver, epochs=epochs, tol=0.0)
+    assert issubclass(cs.BrokenCertificate, ArithmeticError)
+
+
+@pytest.mark.parametrize("solver", [cs.LBFGS(), cs.SVRG(), cs.SAGA()], ids=lambda s: type(s).__name__)
+def test_a_penalty_that_lies_breaks_the_certificate(solver: Any) -> None:
+    objective = chain_parts(n=8).objective(Exaggerating(cs.Ridge(0.05)), "crf")
+    with pytest.raises(cs.BrokenCertificate, match="or a smoothing, cost or penalty of your own"):
+        cs.minimize(objective, solver, epochs=200, tol=0.0)
+
+
+@pytest.mark.parametrize(
+    ("inner", "missing"),
+    [
+        (cs.SGD(), "start, epoch"),
+        (cs.BCFW(), "smoothing, mu, start, epoch"),
+        (cs.DualProximal(), "smoothing, mu, start, epoch"),
+        (cs.Casimir(), "smoothing, mu, start, epoch"),
+        (cs.SVRG, "start"),
+        (None, "smoothing, mu, start, epoch"),
+    ],
+    ids=repr,
+)
+def test_casimir_names_what_an_inner_solver_lacks(inner: Any, missing: str) -> None:
+    message = rf"Casimir needs an inner solver with {missing}, such as SVRG\(\).*For dual steps use DualProximal\(\)"
+    with pytest.raises(TypeError, match=message):
+        cs.Casimir(inner)
+
+
+class OwnInner:
+    """Gradient steps of length 1/L, L given: all that an inner solver needs."""
+
+    smoothing, mu = cs.Entropy(), 0.05
+
+    def start(self, objective: Any, loss: Any, w: Any, rng: Any, before: Any) -> Any:
+        from casimir.solvers.base import InnerState
+
+        return InnerState(w, objective.evaluate(w, loss))
+
+    def epoch(self, objective: Any, loss: Any, state: Any, rng: Any) -> Any:
+        w = objective.penalty.prox(state.w - state.evaluation.gradient / 40.0, 1.0 / 40.0)
+        return self.start(objective, loss, w, rng, state)
+
+
+def test_casimir_runs_around_an_inner_solver_of_a_user() -> None:
+    result = cs.minimize(tiny_parts().objective(LAM), cs.Casimir(OwnInner()), epochs=500, tol=0.0)
+    assert result.objective <= 1.05 * hinge_optimum(tiny_parts(), LAM)
+    assert np.isnan(result.trace["lipschitz"]).all()
+
+
+@pytest.mark.parametrize("inner", [cs.SVRG(cs.L2(), mu=1.0), cs.SVRG(cs.Entropy()), cs.LBFGS(mu=1.0)], ids=repr)
+@pytest.mark.parametrize("penalty", [LAM, 0.0], ids=["ridge", "none"])
+def test_decreasing_smoothing_goes_on_for_thousands_of_epochs(inner: Any, penalty: float) -> None:
+    """mu_k falls below the smallest double after some thousand epochs, were it not kept above."""
+    objective = tiny_parts().objective(penalty)
+    result = cs.minimize(objective, cs.Casimir(inner, decreasing=True), epochs=5000, tol=0.0)
+    assert result.status in ("epochs", "converged", "stalled")
+    mu = result.trace["mu"]
+    assert np.all(mu > 0.0)
+    assert np.all(np.diff(mu) <= 0.0)
+    assert np.isfinite(result.trace["smoothed"]).all()
+    assert result.objective <= 1.02 * hinge_optimum(tiny_parts(), penalty)
+
+
+def test_the_accuracy_rule_warns_once_when_it_hits_its_cap() -> None:
+    """Without smoothing gradients do not vanish, so no accuracy is ever shown."""
+    solver = cs.Casimir(cs.SVRG(cs.Hard(), lipschitz=20.0), stopping="accuracy")
+    objective = chain_parts(n=8).objective(0.1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = cs.minimize(objective, solver, epochs=3, tol=0.0)
+    assert len(caught) == 1
+    assert "did not reach the relative accuracy" in str(caught[0].message)
+    assert "in 100 epochs" in str(caught[0].message)
+    assert caught[0].category is RuntimeWarning
+    assert caught[0].filename == __file__
+    assert result.trace[0].steps == 100 * 8
+
+
+@pytest.mark.parametrize("warm_start", ["prox-center", "extrapolation", "prev-iterate"])
+@pytest.mark.parametrize(
+    "inner", [cs.SVRG(), cs.SAGA(), cs.LBFGS(), cs.GradientDescent()], ids=lambda s: type(s).__name__
+)
+def test_the_accuracy_rule_does_not_warn_on_a_smooth_loss(inner: Any, warm_start: str) -> None:
+    solver = cs.Casimir(inner, stopping="accuracy", warm_start=warm_start)
+    for penalty in (LAM, cs.ElasticNet(LAM, 0.5)):
+        result = cs.minimize(tiny_parts().objective(penalty, "crf"), solver, epochs=60, tol=1e-10)
+        assert result.gap <= 1e-6
+
+
+def test_prox_gradient_is_none_for_other_solvers() -> None:
+    for solver in (cs.SGD(), cs.DualProximal(), cs.LBFGS()):
+        assert cs.minimize(tiny_parts().objective(LAM), solver, epochs=1).trace[0].prox_gradient is None
+
+
+def test_a_proximal_penalty_is_minimised_like_any_other() -> None:
+    """min F + kappa/2 |w - z|^2: where z is the minimiser of F itself, w = z."""
+    parts = tiny_parts()
+    z = cs.minimize(parts.objective(LAM, "crf"), cs.LBFGS(), epochs=500, tol=1e-10).w
+    objective = parts.objective(Proximal(cs.Ridge(LAM), 0.7, z), "crf")
+    for solver in (cs.LBFGS(), cs.SVRG(), cs.SAGA(), cs.GradientDescent(), cs.Casimir()):
+        result = cs.minimize(objective, solver, epochs=500, tol=1e-8)
+        assert result.converged
+        np.testing.assert_allclose(result.w, z, atol=1e-3)
+
+
+def test_a_nonlinear_objective_has_no_certificate_but_zero() -> None:
+    parts = elu_parts()
+    result = cs.minimize(parts.objective(0.05), cs.SGD(cs.Constant(0.01), averaging="none"), 3, w0=start(parts))
+    assert result.dual == 0.0
+    assert result.gap == 1.0
