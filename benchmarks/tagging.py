@@ -18,14 +18,14 @@ REPETITIONS = 9
 def tagging_row(context: Context, target: float) -> Row:
     workload, w = context.paper(), context.weights
     X, classes = workload.X_dev, len(workload.classes)
-    problem = core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, classes, None, None)
+    problem = core.linear_chain(X.offsets, X.indptr, X.indices, X.values, X.n_features, classes, None, None, None)
     predictor = workload.predictor(w)
     context.say("taggers in turn")
     _, model = context.peer.train("ap", 10)
     peer, sentences = tagger(model), items(context.strings[1])
     actions = {
         "crfsuite": lambda: [peer.tag(sentence) for sentence in sentences],
-        "decode": lambda: core.decode(problem, w, 1),
+        "decode": lambda: problem.decode(w, 1),
         "predict": lambda: predictor.predict(X),
     }
     rate = {name: len(X) / s for name, s in medians(take_turns(actions, REPETITIONS)).items()}

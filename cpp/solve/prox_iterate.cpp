@@ -51,7 +51,9 @@ ProxIterate::ProxIterate(const Problem& problem, const Penalty& penalty, const d
     while (k < powers_.size() && powers_[k].sigma != sigma) ++k;
     if (k == powers_.size()) powers_.push_back({sigma, {}, {}, {}, {}});
     if (k == kMostClasses)
-      throw std::invalid_argument("stochastic steps take at most 64 different strengths of a penalty.");
+      throw std::invalid_argument(
+          "stochastic steps on the core take at most 64 different strengths of a penalty. Round them, use "
+          "DualProximal(), BCFW() or LBFGS(), or Objective(native=False).");
     class_[static_cast<std::size_t>(j)] = static_cast<std::uint8_t>(k);
   }
   for (Powers& powers : powers_) powers.restart();

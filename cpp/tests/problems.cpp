@@ -41,6 +41,7 @@ std::unique_ptr<ChainArrays> random_chains(std::int64_t n, int labels, bool real
       n_features,
       labels,
       chains->y.data(),
+      nullptr,
       chains->fixed_nodes.data(),
       with_pairs ? chains->fixed_pairs.data() : nullptr});
   return chains;
@@ -79,7 +80,7 @@ std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t 
   }
   const auto make = [&](const casimir::DenseRows& rows) {
     return std::make_unique<casimir::LinearCandidates>(
-        casimir::LinearCandidatesData{lists->offsets.data(), n, rows, lists->y.data(), lists->cost.data()});
+        casimir::LinearCandidatesData{lists->offsets.data(), n, rows, lists->y.data(), nullptr, lists->cost.data()});
   };
   lists->problem = make(casimir::DenseRows(lists->f64.data(), dim));
   lists->problem32 = make(casimir::DenseRows(lists->f32.data(), dim));
@@ -222,11 +223,43 @@ void check_scales(Problem& problem, const Smoothing& smoothing, Random& random) 
     check(marginals[static_cast<std::size_t>(j)] == 0.0);
 }
 
-void check_labels_needed(const Problem& unlabelled) {
-  const std::vector<double> w(static_cast<std::size_t>(unlabelled.n_params()), 0.0);
+void check_without_truth(const Problem& problem, Random& random) {
+  const std::int64_t n = problem.n_examples();
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
+  std::vector<double> best(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> outputs(static_cast<std::size_t>(problem.output_offset(n)));
+  problem.decode(w.data(), 2, outputs.data(), best.data());
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::vector<double> truth(static_cast<std::size_t>(problem.marginal_count(i)), 0.0);
+    check_close(answer_of(problem, i, {w.data()}, {}, nullptr).value, best[static_cast<std::size_t>(i)], 1e-13);
+    problem.subtract_truth(i, truth.data());
+    check(std::all_of(truth.begin(), truth.end(), [](double u) { return u == 0.0; }));
+  }
+  check_refused([&] { problem.dual_blocks(); });
+}
+
+std::vector<double> truth_of(const Problem& problem) {
+  std::vector<double> truth(static_cast<std::size_t>(problem.marginal_offset(problem.n_examples())), 0.0);
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i)
+    problem.subtract_truth(i, truth.data() + problem.marginal_offset(i));
+  for (double& value : truth) value = 0.0 - value;
+  return truth;
+}
+
+void check_same_losses(const Problem& problem, const Problem& other, Random& random) {
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
   for (const Smoothing& smoothing :
-       {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}})
-    for (const int threads : {1, 2}) check_refused([&] { sum_of_gradients(unlabelled, w, smoothing, threads); });
+       {Smoothing{}, Smoothing{SmoothingKind::kL2, 3, 1.0}, Smoothing{SmoothingKind::kEntropy, 1, 1.0}}) {
+    for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
+      const Answer a = answer_of(problem, i, {w.data()}, smoothing, nullptr);
+      const Answer b = answer_of(other, i, {w.data()}, smoothing, nullptr);
+      check_close(a.value, b.value, 1e-12);
+      check_close(a.upper, b.upper, 1e-12);
+      check_close(a.cost, b.cost, 1e-12);
+    }
+    const auto a = sum_of_gradients(problem, w, smoothing, 1), b = sum_of_gradients(other, w, smoothing, 1);
+    for (std::size_t j = 0; j < a.size(); ++j) check_close(a[j], b[j], 1e-12);
+  }
 }
 
 void check_non_finite_weights(const Problem& problem, Random& random) {

@@ -65,8 +65,12 @@ void check_touched(const casimir::Problem& problem, Random& random);
 /// A full pass with scales counts every example that often, and leaves out those of scale 0.
 void check_scales(casimir::Problem& problem, const casimir::Smoothing& smoothing, Random& random);
 
-/// A problem without labels has no loss.
-void check_labels_needed(const casimir::Problem& unlabelled);
+/// Without a truth the loss is the max itself, and there are no dual blocks.
+void check_without_truth(const casimir::Problem& problem, Random& random);
+/// The marginals of the true outputs of all examples.
+std::vector<double> truth_of(const casimir::Problem& problem);
+/// Values, costs and gradients of both problems are the same.
+void check_same_losses(const casimir::Problem& problem, const casimir::Problem& other, Random& random);
 
 /// Weights that are not finite give losses that are not, and nothing is read or written out of place.
 void check_non_finite_weights(const casimir::Problem& problem, Random& random);

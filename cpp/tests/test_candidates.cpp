@@ -130,5 +130,8 @@ void test_candidates() {
   const auto lists = random_candidates(8, 3, random);
   casimir::LinearCandidatesData data = lists->problem->data();
   data.y = nullptr;
-  check_labels_needed(casimir::LinearCandidates(data));
+  check_without_truth(casimir::LinearCandidates(data), random);
+  const std::vector<double> truth = truth_of(*lists->problem);
+  data.truth = truth.data();
+  check_same_losses(*lists->problem, casimir::LinearCandidates(data), random);
 }

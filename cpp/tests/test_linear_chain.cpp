@@ -115,7 +115,18 @@ void test_linear_chain() {
       check_bounds(problem, {SmoothingKind::kEntropy, 1, 0.8}, 5.0 * std::log(labels), random);
     }
   const auto chains = random_chains(8, 3, false, true, random);
+  const auto trees = random_trees(*chains, random);
+  const auto view =
+      casimir::TreeOrderView{trees->order.node.data(), trees->order.parent.data(), trees->order.subtree.data()};
+  check_touched(*trees->problem, random);
+  check_scales(*trees->problem, {SmoothingKind::kL2, 5, 0.8}, random);
   casimir::LinearTokensData data = chains->problem->data();
   data.y = nullptr;
-  check_labels_needed(casimir::LinearChain(data));
+  check_without_truth(casimir::LinearChain(data), random);
+  check_without_truth(casimir::LinearTree(data, view), random);
+  const std::vector<double> of_chains = truth_of(*chains->problem), of_trees = truth_of(*trees->problem);
+  data.truth = of_chains.data();
+  check_same_losses(*chains->problem, casimir::LinearChain(data), random);
+  data.truth = of_trees.data();
+  check_same_losses(*trees->problem, casimir::LinearTree(data, view), random);
 }

@@ -198,3 +198,13 @@ def test_weights_that_are_fixed_stay_0_and_nonnegative_ones_stay_so() -> None:
         assert (iterates[:, mask] >= 0.0).all()
         assert (iterates[:, ~mask] < 0.0).any()
         assert not iterates[:, np.isinf(strengths)].any()
+
+
+def test_more_strengths_than_the_core_takes_are_refused_with_advice() -> None:
+    parts = chain_parts(n_labels=4, n_features=40)
+    penalty = cs.Ridge(0.1, strengths=np.linspace(1.0, 2.0, parts.model.n_params))
+    with pytest.raises(ValueError, match=r"at most 64 different strengths .* Round them, use DualProximal\(\)"):
+        cs.minimize(parts.objective(penalty), cs.SGD(), epochs=1)
+    for solver in (cs.DualProximal(), cs.BCFW(), cs.LBFGS()):
+        assert cs.minimize(parts.objective(penalty), solver, epochs=500, tol=1e-2).converged
+    cs.minimize(parts.objective(penalty, native=False), cs.SGD(), epochs=1)
