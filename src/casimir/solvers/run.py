@@ -13,7 +13,6 @@ from casimir._validate import positive_int
 from casimir.duality import DualPoint, relative_gap
 from casimir.errors import BrokenCertificate, Diverged
 from casimir.objective import Objective
-from casimir.penalties import nearest_allowed
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.trace import Trace, TraceRow
@@ -92,7 +91,8 @@ def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
         raise ValueError(f"w0 has shape {list(start.shape)}; it must be {objective.n_params} numbers.")
     if not np.isfinite(start).all():
         raise ValueError("w0 has entries that are NaN or infinite; they must be finite.")
-    if not np.array_equal(nearest_allowed(objective.penalty, start), start):
+    own = getattr(objective.penalty, "separable", None)
+    if own is not None and not np.array_equal(own.allowed(start), start):
         raise ValueError("w0 has weights that the penalty forbids: negative ones, or ones that it fixes at 0.")
     if not np.isfinite(objective.penalty.value(start)):
         raise ValueError(
