@@ -305,7 +305,7 @@ def test_one_label_has_no_loss() -> None:
         ({"penalty": Proximal(Ridge(0.1), 1.0, np.ones(2))}, "center has 2 entries; the model has 28 weights"),
         ({"y": []}, "y has 0 outputs; the model has 4 examples"),
         ({"y": [np.array([0])] * 4}, "needs"),
-        ({"y": [np.array([0, 7])] * 4}, "holds 7"),
+        ({"y": [np.array(y) for y in ([0, 7], [1], [1, 0], [1, 1])]}, "holds 7"),
         ({"structure": cs.Chain(3)}, "Chain got scores"),
         ({"loss": cs.Hinge(cs.Hamming(np.zeros((3, 3))))}, "cost"),
         ({"n_threads": 0}, "n_threads=0"),

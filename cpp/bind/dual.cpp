@@ -1,6 +1,7 @@
 #include "solve/dual.hpp"
 
 #include "bind.hpp"
+#include "solve/potential_blocks.hpp"
 #include "solve/steps.hpp"
 #include "spans.hpp"
 
@@ -12,9 +13,8 @@ using casimir::MutableVector;
 using casimir::Order;
 using casimir::Penalty;
 
-casimir::DualIterate checked(const DualBlocks& blocks, Order order, const Penalty& penalty, double sigma,
+casimir::DualIterate checked(const casimir::Problem& problem, Order order, const Penalty& penalty, double sigma,
                              MutableVector w, MutableVector g, DualAverage* average) {
-  const casimir::Problem& problem = blocks.problem();
   casimir::check_epoch(problem, order, penalty, w);
   if (!(sigma > 0.0)) throw std::invalid_argument("the dual solver needs a strongly convex penalty.");
   if (!penalty.is_quadratic()) casimir::check_size(g.size(), problem.n_params(), "g");
@@ -24,12 +24,18 @@ casimir::DualIterate checked(const DualBlocks& blocks, Order order, const Penalt
 double exact_pass(DualBlocks& blocks, Order order, bool pairwise, int steps, const Penalty& penalty, double sigma,
                   MutableVector w, MutableVector g, DualAverage* average) {
   const auto rule = pairwise ? casimir::StepRule::kPairwise : casimir::StepRule::kFrankWolfe;
-  return blocks.exact_pass(order, rule, steps, checked(blocks, order, penalty, sigma, w, g, average)).gap;
+  return blocks.exact_pass(order, rule, steps, checked(blocks.problem(), order, penalty, sigma, w, g, average)).gap;
 }
 
 double cached_pass(DualBlocks& blocks, Order order, int steps, double skip_below, const Penalty& penalty, double sigma,
                    MutableVector w, MutableVector g) {
-  return blocks.cached_pass(order, steps, skip_below, checked(blocks, order, penalty, sigma, w, g, nullptr)).gap;
+  return blocks.cached_pass(order, steps, skip_below, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr))
+      .gap;
+}
+
+casimir::PassResult potential_pass(casimir::PotentialBlocks& blocks, Order order, double skip_below,
+                                   const Penalty& penalty, double sigma, MutableVector w, MutableVector g) {
+  return blocks.pass(order, skip_below, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr));
 }
 
 }  // namespace
@@ -52,4 +58,13 @@ void bind_dual(nb::module_& m) {
       .def("cached_pass", &cached_pass, ReleaseGil(), nb::arg("order"), nb::arg("steps"), nb::arg("skip_below"),
            nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
            "The mean block gap; moves weight between cached outputs only.");
+  nb::class_<casimir::PassResult>(m, "PassResult", "What a pass over dual blocks has seen.")
+      .def_ro("gap", &casimir::PassResult::gap)
+      .def_ro("oracle_calls", &casimir::PassResult::oracle_calls)
+      .def_ro("visits", &casimir::PassResult::visits);
+  nb::class_<casimir::PotentialBlocks>(m, "PotentialBlocks", "A distribution over the outputs of every example.")
+      .def(nb::init<const casimir::Problem&, double>(), nb::arg("problem"), nb::arg("mu"), nb::keep_alive<1, 2>())
+      .def_prop_ro("ell", &casimir::PotentialBlocks::ell)
+      .def("step_pass", &potential_pass, ReleaseGil(), nb::arg("order"), nb::arg("skip_below"), nb::arg("penalty"),
+           nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(), "A step per example; w (and g) are updated in place.");
 }

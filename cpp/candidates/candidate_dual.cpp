@@ -71,7 +71,7 @@ double CandidateDual::gram(std::int64_t i, std::size_t a, std::size_t b) const {
                               : candidates_.data().features.inner(row(i, high), row(i, low));
 }
 
-void CandidateDual::frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) {
+void CandidateDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
   const std::vector<double>& weight = block(i).weight;
   const DenseRows& features = candidates_.data().features;
   direction_.assign(static_cast<std::size_t>(features.dim()), 0.0);
@@ -100,7 +100,7 @@ bool CandidateDual::pairwise_step(std::int64_t i, double scale, bool last) {
   return true;
 }
 
-void CandidateDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
+void CandidateDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) {
   change_.assign(scores_.size(), 0.0);
   for (int step = 1; step <= steps && pairwise_step(i, point.scale, step == steps); ++step) {
     if (point.is_linear() || step == steps) continue;
@@ -111,7 +111,7 @@ void CandidateDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& p
 }
 
 /// Adds the change of the weights of cached outputs to the point, and clears it.
-void CandidateDual::apply(std::int64_t i, const DualPoint& point) {
+void CandidateDual::apply(std::int64_t i, const VisitPoint& point) {
   for (std::size_t k = 0; k < change_.size(); ++k)
     if (change_[k] != 0.0) add_row(candidates_.data().features, row(i, k), change_[k], point.target());
   std::fill(change_.begin(), change_.end(), 0.0);

@@ -23,12 +23,12 @@ class CandidateDual final : public DualPasses<CandidateOutputs> {
  private:
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
-  void frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) override;
-  void pairwise_steps(std::int64_t i, int steps, const DualPoint& point) override;
+  void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
+  void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
   std::size_t remember(std::int64_t i, std::int64_t candidate);
   bool pairwise_step(std::int64_t i, double scale, bool last);
-  void apply(std::int64_t i, const DualPoint& point);
+  void apply(std::int64_t i, const VisitPoint& point);
   void tabulate_gram(std::int64_t i);
   double gram(std::int64_t i, std::size_t a, std::size_t b) const;
   std::int64_t row(std::int64_t i, std::size_t k) const;

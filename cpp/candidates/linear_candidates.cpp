@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/dot.hpp"
 #include "base/lanes.hpp"
 #include "base/parallel.hpp"
 #include "candidates/candidate_dual.hpp"
@@ -29,33 +30,21 @@ struct LinearCandidates::Oracles {
   CandidatesWorkspace& work;
   std::int64_t winner;
   double top;
-  double cost_under_expect = 0.0;
+  const double* seen = nullptr;  // the marginals of the last expect
 
   double max() const { return top; }
   void add_best(double* marginals) const { marginals[winner] = 1.0; }
   double best_cost() const { return candidates.cost_of(i, winner); }
 
   double expect(double mu, double* marginals) {
-    using Eight = Lanes<8>;
-    const std::int64_t padded = (m + 7) / 8 * 8;
-    work.weights.assign(static_cast<std::size_t>(padded), -std::numeric_limits<double>::infinity());
-    double* u = work.weights.data();
-    for (std::int64_t j = 0; j < m; ++j) u[j] = (work.scores[static_cast<std::size_t>(j)] - top) / mu;
-    Eight::V sums{};
-    for (std::int64_t j = 0; j < padded; j += 8) {
-      const Eight::V e = Eight::exp(Eight::load(u + j));
-      sums += e;
-      Eight::store(u + j, e);
+    if (!marginals) {
+      work.marginals.resize(static_cast<std::size_t>(m));
+      marginals = work.marginals.data();
     }
-    const double sum = Eight::sum(sums);
-    for (std::int64_t j = 0; j < m; ++j) {
-      const double weight = u[j] / sum;
-      if (marginals) marginals[j] = weight;
-      if (weight != 0.0) cost_under_expect += weight * candidates.cost_of(i, j);
-    }
-    return top + mu * std::log(sum);
+    seen = marginals;
+    return candidates.expect(i, work.scores.data(), mu, work, marginals);
   }
-  double expected_cost() const { return cost_under_expect; }
+  double expected_cost() const { return candidates.expected_cost(i, seen); }
 
   /// A score that lies more than mu below the top has no weight, and pulling ends once sum_{i<=K} (z_i - z_{K+1}) >= mu
   /// tells that the rest has none (prop:smoothing:proj-simplex-2).
@@ -100,6 +89,61 @@ Answer LinearCandidates::oracle(std::int64_t i, const WeightView& w, const Smoot
   return less(smoothed_max(Oracles{*this, i, m, work, best, top}, smoothing, work.weights, marginals),
               truth_score(i, work.scores.data()));
 }
+
+double LinearCandidates::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
+                                double* marginals) const {
+  using Eight = Lanes<8>;
+  auto& work = static_cast<CandidatesWorkspace&>(workspace);
+  const std::int64_t m = count(i), padded = (m + 7) / 8 * 8;
+  const double top = *std::max_element(scores, scores + m);
+  work.weights.assign(static_cast<std::size_t>(padded), -std::numeric_limits<double>::infinity());
+  double* u = work.weights.data();
+  for (std::int64_t j = 0; j < m; ++j) u[j] = (scores[j] - top) / mu;
+  Eight::V sums{};
+  for (std::int64_t j = 0; j < padded; j += 8) {
+    const Eight::V e = Eight::exp(Eight::load(u + j));
+    sums += e;
+    Eight::store(u + j, e);
+  }
+  const double sum = Eight::sum(sums);
+  for (std::int64_t j = 0; j < m; ++j) marginals[j] = u[j] / sum;
+  return top + mu * std::log(sum);
+}
+
+double LinearCandidates::expected_cost(std::int64_t i, const double* marginals) const {
+  double cost = 0.0;
+  for (std::int64_t j = 0; data_.cost && j < count(i); ++j)
+    if (marginals[j] != 0.0) cost += marginals[j] * cost_of(i, j);
+  return cost;
+}
+
+void LinearCandidates::add_truth_scores(std::int64_t i, double margin, double* scores) const {
+  if (data_.y) scores[truth(i)] += margin;
+  for (std::int64_t j = 0; !data_.y && data_.truth && j < count(i); ++j)
+    scores[j] += margin * data_.truth[data_.offsets[i] + j];
+}
+
+namespace {
+
+class CandidateNorm final : public BlockNorm {
+ public:
+  explicit CandidateNorm(const LinearCandidates& candidates)
+      : candidates_(candidates), sum_(static_cast<std::size_t>(candidates.n_params())) {}
+
+  double squared(std::int64_t i, const double* x) override {
+    std::fill(sum_.begin(), sum_.end(), 0.0);
+    candidates_.scatter(i, x, {sum_.data(), 1.0});
+    return dot(sum_.data(), sum_.data(), candidates_.n_params());
+  }
+
+ private:
+  const LinearCandidates& candidates_;
+  std::vector<double> sum_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockNorm> LinearCandidates::block_norm() const { return std::make_unique<CandidateNorm>(*this); }
 
 void LinearCandidates::subtract_truth(std::int64_t i, double* marginals) const {
   if (data_.y) marginals[truth(i)] -= 1.0;

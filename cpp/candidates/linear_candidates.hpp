@@ -23,7 +23,7 @@ struct LinearCandidatesData {
 };
 
 struct CandidatesWorkspace final : Workspace {
-  std::vector<double> scores, weights, best;
+  std::vector<double> scores, weights, best, marginals;
   std::vector<std::int32_t> heap;
 };
 
@@ -41,6 +41,13 @@ class LinearCandidates final : public Problem {
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* marginals) const override;
   void prefetch(std::int64_t, const WeightView&) const override {}  // dense rows stream well by themselves
+  void scores(std::int64_t i, const WeightView& w, Workspace&, double* out) const override {
+    score(i, 0, count(i), w, out);
+  }
+  double expect(std::int64_t i, const double* scores, double mu, Workspace& work, double* marginals) const override;
+  double expected_cost(std::int64_t i, const double* marginals) const override;
+  void add_truth_scores(std::int64_t i, double margin, double* scores) const override;
+  std::unique_ptr<BlockNorm> block_norm() const override;
   void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;

@@ -4,7 +4,7 @@
 
 namespace casimir {
 
-ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain) {
+ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain, true) {
   check_label_count(chain.shape().labels);
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
@@ -152,7 +152,7 @@ void ChainDual::add_direction(std::int64_t i, const std::uint16_t* y, double wei
   }
 }
 
-void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) {
+void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
   const LabelOutputs& own = block(i);
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
   edge_changes_.clear();
@@ -182,7 +182,7 @@ void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const DualP
 }
 
 /// w -= scale A_i^T direction, and clears the direction.
-void ChainDual::apply(std::int64_t i, const DualPoint& point) {
+void ChainDual::apply(std::int64_t i, const VisitPoint& point) {
   if (!moved_) return;
   moved_ = false;
   const LabelOutputs& own = block(i);
@@ -213,7 +213,7 @@ void ChainDual::apply(std::int64_t i, const DualPoint& point) {
   point.refresh(base, base + shape.labels + 2);  // transitions, start and stop
 }
 
-void ChainDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
+void ChainDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) {
   for (int step = 1; step <= steps && pairwise_step(i, point.scale, step == steps); ++step) {
     if (step == steps) break;
     if (gram_.has(i) && point.is_linear()) {

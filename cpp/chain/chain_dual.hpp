@@ -25,8 +25,8 @@ class ChainDual final : public DualPasses<LabelOutputs> {
                 bool cached) const override;
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
-  void frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) override;
-  void pairwise_steps(std::int64_t i, int steps, const DualPoint& point) override;
+  void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
+  void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
@@ -34,7 +34,7 @@ class ChainDual final : public DualPasses<LabelOutputs> {
   double direction_norm(std::int64_t i, const std::vector<std::int32_t>& tokens);
   void add_direction(std::int64_t i, const std::uint16_t* labels, double weight);
   void collect_edge_changes();
-  void apply(std::int64_t i, const DualPoint& point);
+  void apply(std::int64_t i, const VisitPoint& point);
 
   const LinearChain& chain_;
   TokenGram gram_;

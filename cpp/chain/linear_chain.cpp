@@ -7,6 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "chain/chain_dual.hpp"
+#include "weights/token_norm.hpp"
 
 namespace casimir {
 namespace {
@@ -41,11 +42,15 @@ void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to)
 void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
   auto& chain = static_cast<ChainWorkspace&>(work);
   load_transitions(w, chain.to);
+  transpose(chain.to.data(), chain.from);
+}
+
+void LinearChain::transpose(const double* to, std::vector<double>& from) const {
   const int labels = shape_.labels, stride = shape_.stride;
-  chain.from.resize(chain.to.size());
+  from.resize(static_cast<std::size_t>(labels * stride));
   for (int y = 0; y < labels; ++y) {
-    for (int z = 0; z < labels; ++z) chain.from[cell(z, y)] = chain.to[cell(y, z)];
-    for (int z = labels; z < stride; ++z) chain.from[cell(y, z)] = -kInf;
+    for (int z = 0; z < labels; ++z) from[cell(z, y)] = to[cell(y, z)];
+    for (int z = labels; z < stride; ++z) from[cell(y, z)] = -kInf;
   }
 }
 
@@ -156,6 +161,26 @@ Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing&
   if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * stride, 0.0);
   return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals), truth_score(i, work));
 }
+
+void LinearChain::scores(std::int64_t i, const WeightView& w, Workspace& workspace, double* out) const {
+  const auto& work = static_cast<const ChainWorkspace&>(workspace);
+  score_tokens(i, 0, length(i), w, out);
+  std::copy(work.to.begin(), work.to.end(), out + length(i) * shape_.stride);
+}
+
+double LinearChain::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
+                           double* marginals) const {
+  auto& work = static_cast<ChainWorkspace&>(workspace);
+  const std::int64_t p = length(i), stride = shape_.stride, labels = shape_.labels;
+  const double* to = scores + p * stride;
+  transpose(to, work.from);
+  work.work.resize(static_cast<std::size_t>((3 * p + 2 * labels) * stride));
+  std::fill_n(marginals + p * stride, labels * stride, 0.0);
+  return ops_.expect(shape_, p, scores, {to, work.from.data(), 0}, mu, marginals, marginals + p * stride, 0,
+                     work.work.data());
+}
+
+std::unique_ptr<BlockNorm> LinearChain::block_norm() const { return std::make_unique<TokenNorm>(*this, true); }
 
 void LinearChain::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
   scatter_pairwise(i, marginals, target);

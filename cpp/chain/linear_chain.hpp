@@ -26,6 +26,9 @@ class LinearChain final : public LinearTokens {
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* marginals) const override;
+  void scores(std::int64_t i, const WeightView& w, Workspace& work, double* out) const override;
+  double expect(std::int64_t i, const double* scores, double mu, Workspace& work, double* marginals) const override;
+  std::unique_ptr<BlockNorm> block_norm() const override;
   void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
@@ -51,6 +54,8 @@ class LinearChain final : public LinearTokens {
  private:
   struct Oracles;
 
+  /// Rows [to][from] of rows [from][to]; the padding of a row is -inf.
+  void transpose(const double* to, std::vector<double>& from) const;
   std::int64_t start_row() const { return data_.n_features + shape_.labels; }
   std::int64_t stop_row() const { return start_row() + 1; }
   double fixed_score(std::int64_t i, const std::int32_t* labels) const;

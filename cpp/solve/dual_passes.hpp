@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "solve/dual.hpp"
-#include "solve/problem.hpp"
+#include "solve/visit_point.hpp"
 
 namespace casimir {
 
@@ -26,31 +26,6 @@ struct CachedOutputs {
   }
 };
 
-/// The point that a visit of one example moves: w -= scale A_i^T direction, or g += share A_i^T direction and then w.
-struct DualPoint {
-  const DualIterate& iterate;
-  double share, scale;  // p_i, and p_i / sigma
-  std::int64_t width;   // weights of a row
-
-  double* w() const { return iterate.w; }
-  /// Whether w follows a step by -scale A_i^T direction; if not, it follows once `refresh` is called on the rows
-  /// touched.
-  bool is_linear() const { return !iterate.g; }
-
-  /// Where a direction is added.
-  ScatterTarget target() const {
-    double* x = is_linear() ? iterate.w : iterate.g;
-    const double a = is_linear() ? -scale : share;
-    return iterate.average ? ScatterTarget{x, a, iterate.average->q, a * iterate.average->mass} : ScatterTarget{x, a};
-  }
-
-  /// w from g on rows [begin, end).
-  void refresh(std::int64_t begin, std::int64_t end) const {
-    if (is_linear()) return;
-    for (std::int64_t j = begin * width; j < end * width; ++j) iterate.w[j] = iterate.penalty.primal(j, iterate.g[j]);
-  }
-};
-
 /// Block: CachedOutputs, and what is known of the outputs.
 template <class Block>
 class DualPasses : public DualBlocks {
@@ -64,9 +39,9 @@ class DualPasses : public DualBlocks {
       const std::size_t target = ask_oracle(i, iterate.w);
       update_gap(i);
       if (rule == StepRule::kFrankWolfe)
-        frank_wolfe_step(i, target, point_of(i, iterate));
+        frank_wolfe_step(i, target, visit_point(problem_, i, iterate));
       else
-        pairwise_steps(i, steps, point_of(i, iterate));
+        pairwise_steps(i, steps, visit_point(problem_, i, iterate));
       if (DualAverage* average = iterate.average) {
         average->mass += average->next_weight;
         average->ell_sum += average->next_weight * ell_;
@@ -88,7 +63,7 @@ class DualPasses : public DualBlocks {
       prefetch(chosen_.data(), visit, visits, iterate.w, true);
       rescore(i, iterate.w);
       update_gap(i);
-      pairwise_steps(i, steps, point_of(i, iterate));
+      pairwise_steps(i, steps, visit_point(problem_, i, iterate));
     }
     return {mean_gap(), 0, visits};
   }
@@ -121,9 +96,9 @@ class DualPasses : public DualBlocks {
   /// Scores of the cached outputs at w into scores_.
   virtual void rescore(std::int64_t i, const double* w) = 0;
   /// alpha <- (1 - gamma) alpha + gamma e_target with the gamma that maximises the dual.
-  virtual void frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) = 0;
+  virtual void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) = 0;
   /// Steps that move weight from the worst active output to the best cached one, as long as there is something to gain.
-  virtual void pairwise_steps(std::int64_t i, int steps, const DualPoint& point) = 0;
+  virtual void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) = 0;
 
   Block& block(std::int64_t i) { return blocks_[static_cast<std::size_t>(i)]; }
   const Block& block(std::int64_t i) const { return blocks_[static_cast<std::size_t>(i)]; }
@@ -172,11 +147,6 @@ class DualPasses : public DualBlocks {
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       total += problem_.scale(static_cast<std::int64_t>(i)) * blocks_[i].gap;
     return total / static_cast<double>(problem_.active());
-  }
-
-  DualPoint point_of(std::int64_t i, const DualIterate& iterate) const {
-    const double share = problem_.share(i);
-    return {iterate, share, share / iterate.sigma, problem_.n_params() / problem_.rows()};
   }
 
   const Problem& problem_;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "solve/block_norm.hpp"
 #include "solve/dual.hpp"
 #include "solve/smoothing.hpp"
 #include "weights/weight_view.hpp"
@@ -61,6 +62,17 @@ class Problem {
   virtual std::int64_t rows() const = 0;
   /// Appends the rows that an oracle call on example i reads and a scatter may change; some may come twice.
   virtual void touched(std::int64_t i, std::vector<RowRange>& ranges) const = 0;
+
+  /// Scores of the parts of example i in the layout of its marginals, fixed ones included; call load_weights first.
+  virtual void scores(std::int64_t i, const WeightView& w, Workspace& work, double* out) const = 0;
+  /// mu logsumexp(score / mu) over the outputs of example i, given scores in the layout of marginals, which it writes.
+  virtual double expect(std::int64_t i, const double* scores, double mu, Workspace& work, double* marginals) const = 0;
+  /// <u, ell_i>: the fixed score under marginals, less that of the truth.
+  virtual double expected_cost(std::int64_t i, const double* marginals) const = 0;
+  /// Adds `margin` to the scores of the nodes of the truth, in the layout of marginals.
+  virtual void add_truth_scores(std::int64_t i, double margin, double* scores) const = 0;
+  /// |J_i^T x|^2 of blocks of marginals.
+  virtual std::unique_ptr<BlockNorm> block_norm() const = 0;
 
   /// First label of example i's output among all; output_offset(n_examples()) is the total.
   virtual std::int64_t output_offset(std::int64_t i) const = 0;

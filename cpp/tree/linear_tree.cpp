@@ -6,6 +6,7 @@
 
 #include "base/parallel.hpp"
 #include "tree/tree_dual.hpp"
+#include "weights/token_norm.hpp"
 
 namespace casimir {
 
@@ -163,6 +164,31 @@ Answer LinearTree::oracle(std::int64_t i, const WeightView& w, const Smoothing& 
   if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * shape_.stride, 0.0);
   return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals), truth_score(i, work));
 }
+
+/// The padding of a row is 0.
+void LinearTree::scores(std::int64_t i, const WeightView& w, Workspace& workspace, double* out) const {
+  auto& work = static_cast<TreeWorkspace&>(workspace);
+  const std::int64_t p = length(i), labels = shape_.labels, stride = shape_.stride;
+  score_nodes(i, w, work);
+  std::fill_n(out, (p + labels) * stride, 0.0);
+  for (std::int64_t v = 0; v < p; ++v) std::copy_n(work.unary.data() + v * labels, labels, out + v * stride);
+  for (std::int64_t l = 0; l < labels; ++l) std::copy_n(work.edges.data() + l * labels, labels, out + (p + l) * stride);
+}
+
+double LinearTree::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
+                          double* marginals) const {
+  auto& work = static_cast<TreeWorkspace&>(workspace);
+  const std::int64_t p = length(i), labels = shape_.labels, stride = shape_.stride;
+  work.unary.resize(std::max(work.unary.size(), static_cast<std::size_t>(p * labels)));
+  work.edges.resize(static_cast<std::size_t>(labels * labels));
+  for (std::int64_t v = 0; v < p; ++v) std::copy_n(scores + v * stride, labels, work.unary.data() + v * labels);
+  for (std::int64_t l = 0; l < labels; ++l)
+    std::copy_n(scores + (p + l) * stride, labels, work.edges.data() + l * labels);
+  std::fill_n(marginals, (p + labels) * stride, 0.0);
+  return work.sum.run(view(i, work), mu, stride, marginals, marginals + p * stride);
+}
+
+std::unique_ptr<BlockNorm> LinearTree::block_norm() const { return std::make_unique<TokenNorm>(*this, false); }
 
 void LinearTree::scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
   scatter_pairwise(i, marginals, target);

@@ -36,6 +36,9 @@ class LinearTree final : public LinearTokens {
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* marginals) const override;
+  void scores(std::int64_t i, const WeightView& w, Workspace& work, double* out) const override;
+  double expect(std::int64_t i, const double* scores, double mu, Workspace& work, double* marginals) const override;
+  std::unique_ptr<BlockNorm> block_norm() const override;
   void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;

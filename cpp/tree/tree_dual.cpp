@@ -103,7 +103,7 @@ double TreeDual::gather() {
 }
 
 /// w -= step scale A_i^T direction.
-void TreeDual::apply(double step, const DualPoint& point) {
+void TreeDual::apply(double step, const VisitPoint& point) {
   const ScatterTarget target = point.target();
   for (const auto& [at, amount] : direction_) target.v[at] += step * target.a * amount;
   if (target.q)
@@ -112,7 +112,7 @@ void TreeDual::apply(double step, const DualPoint& point) {
   for (const auto& change : direction_) point.refresh(change.first / point.width, change.first / point.width + 1);
 }
 
-void TreeDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point) {
+void TreeDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) {
   for (int taken = 1; taken <= steps; ++taken) {
     const PairwiseMove move = pairwise_move(scores_, block(i).weight);
     if (move.gain == 0.0) return;
@@ -124,7 +124,7 @@ void TreeDual::pairwise_steps(std::int64_t i, int steps, const DualPoint& point)
   }
 }
 
-void TreeDual::frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) {
+void TreeDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
   const std::vector<double>& weight = block(i).weight;
   direction_.clear();
   for (std::size_t k = 0; k < weight.size(); ++k) {

@@ -26,14 +26,14 @@ class TreeDual final : public DualPasses<TreeOutputs> {
                 bool cached) const override;
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
-  void frank_wolfe_step(std::int64_t i, std::size_t target, const DualPoint& point) override;
-  void pairwise_steps(std::int64_t i, int steps, const DualPoint& point) override;
+  void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
+  void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
   void add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight);
   double gather();
-  void apply(double step, const DualPoint& point);
+  void apply(double step, const VisitPoint& point);
 
   const LinearTree& trees_;
 

@@ -69,6 +69,14 @@ void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& t
   }
 }
 
+void LinearTokens::add_truth_scores(std::int64_t i, double margin, double* scores) const {
+  for (std::int64_t t = 0; t < length(i); ++t) {
+    if (data_.y) scores[cell(t, truth(i)[t])] += margin;
+    for (int l = 0; !data_.y && data_.truth && l < shape_.labels; ++l)
+      if (const double u = truth_marginals(i)[cell(t, l)]; u != 0.0) scores[cell(t, l)] += margin * u;
+  }
+}
+
 void LinearTokens::subtract_marginals(std::int64_t i, double* marginals) const {
   if (!data_.truth) return;
   const double* truth = truth_marginals(i);

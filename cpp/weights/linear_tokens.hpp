@@ -37,6 +37,10 @@ class LinearTokens : public Problem {
   void prefetch(std::int64_t i, const WeightView& w) const final { prefetch_tokens(i, 0, length(i), w); }
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const final;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const final;
+  double expected_cost(std::int64_t i, const double* marginals) const final {
+    return has_fixed() ? expected_fixed(i, marginals) - fixed_of_truth(i) : 0.0;
+  }
+  void add_truth_scores(std::int64_t i, double margin, double* scores) const final;
 
   void prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const;
 

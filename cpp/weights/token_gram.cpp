@@ -12,24 +12,25 @@ constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram mat
 
 }  // namespace
 
-TokenGram::TokenGram(const LinearChain& chain) : chain_(chain) {
+TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens), has_ends_(has_ends) {
   std::int64_t total = 0;
-  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
-    const std::int64_t p = chain.length(i);
+  for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
+    const std::int64_t p = tokens.length(i);
     offset_.push_back(p <= kLongestTabulated ? total : -1);
     if (has(i)) total += p * p;
   }
-  const bool binary = !chain.data().features.values;
+  const bool binary = !tokens.data().features.values;
   (binary ? counts_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total)));
-  for (std::int64_t i = 0; i < chain.n_examples(); ++i)
+  for (std::int64_t i = 0; i < tokens.n_examples(); ++i)
     if (has(i)) fill(i);
 }
 
-/// <x_s, x_t> for all tokens of a chain: features one after another, each adds the products of the tokens that have it.
+/// <x_s, x_t> for all tokens of an example: features one after another, each adds the products of the tokens that have
+/// it.
 void TokenGram::fill(std::int64_t i) {
-  const TokenFeatures& x = chain_.data().features;
-  const std::int64_t p = chain_.length(i), first = chain_.data().offsets[i];
-  std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of the chain, by feature
+  const TokenFeatures& x = tokens_.data().features;
+  const std::int64_t p = tokens_.length(i), first = tokens_.data().offsets[i];
+  std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of the example, by feature
   std::vector<std::int32_t> token_of;
   const std::int64_t begin = x.indptr[first];
   for (std::int64_t t = 0; t < p; ++t)

@@ -12,11 +12,11 @@ import numpy as np
 from casimir._arrays import dot
 from casimir._validate import positive_int
 from casimir.duality import DualPoint
-from casimir.losses import Loss, as_loss, is_smooth
+from casimir.losses import Loss, as_loss, is_entropic, is_smooth
 from casimir.losses.fenchel_young import check_own_smoothing
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
-from casimir.problems import DualBlocks, Pass, Problem, Term, Truth, core_penalty
+from casimir.problems import DualBlocks, Pass, PotentialBlocks, Problem, Term, Truth, core_penalty
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
@@ -108,14 +108,14 @@ class Objective:
         self.counts = Counts()
         self.sets = self._truth_sets()
         outputs = None if self.sets is not None else self.y
-        if outputs is not None:
-            layout = model.scores(np.zeros(model.n_params), [0])
-            structure.select([0]).score_of(layout, outputs[:1])  # the error of a wrong label or length comes early
-            self._check_truth(outputs)
         parts = model, structure, self.loss.cost, self.y, Truth(outputs), offset, scales, native, self.n_threads
         self.term = Term(*parts)
-        self._constant = 0.0
-        _ = self.term.fused  # made here, so that whatever does not fit is refused early
+        self.constant = 0.0  # added to F: what is left of truths that were completed
+        # Whatever does not fit is refused here: the core checks every output, else the first one tells.
+        if self.term.fused is None and outputs is not None:
+            structure.select([0]).score_of(model.scores(np.zeros(model.n_params), [0]), outputs[:1])
+        if outputs is not None:
+            self._check_truth(outputs)
 
     def _truth_sets(self) -> TruthSets | None:
         """The sets of outputs that may be true, where there are any with more than one."""
@@ -222,7 +222,7 @@ class Objective:
         self.count(count or ("full_gradients" if gradient else "evaluations"), self.n_active)
         if self.sets is not None:
             found = self._less_truth(w, found, gradient)
-        penalty, mean = self.penalty.value(w) + self._constant, self._mean
+        penalty, mean = self.penalty.value(w) + self.constant, self._mean
         seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
         return Evaluation(
             None if seen is None else mean(seen) + penalty,
@@ -251,7 +251,7 @@ class Objective:
         found = problem.full_pass(w, self.loss.smoothing, self.loss.mu, gradient=True, keep=True)
         assert found.gradient is not None
         other.term = self.term.with_truth(Truth(None, found.marginals, problem.core is not None))
-        other._constant = dot(w, found.gradient) - self._mean(found.value)
+        other.constant = dot(w, found.gradient) - self._mean(found.value)
         return other
 
     def known(self, w: FloatArray) -> Objective | None:
@@ -304,11 +304,26 @@ class Objective:
         if is_smooth(self.loss):
             raise TypeError(
                 f"Block-coordinate Frank-Wolfe needs Hinge(cost); the dual of {type(self.loss).__name__} has no finite "
-                "outputs. Use LBFGS()."
+                f"outputs. Use {'DualProximal()' if is_entropic(self.loss) else 'Casimir()'} or LBFGS()."
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
+        return self._dual_problem().dual_blocks()
+
+    def potential_blocks(self) -> PotentialBlocks:
+        """Dual variables as log-potentials, for block-coordinate solvers of losses smoothed by the entropy."""
+        if not is_entropic(self.loss):
+            raise TypeError(
+                f"SDCA needs a loss that is smoothed by Entropy(), such as Log() or SoftmaxMargin(cost), and "
+                f"{type(self.loss).__name__} is not. Use DualProximal() or BCFW() for a hinge loss, Casimir() for "
+                "others."
+            )
+        self.check_convex("SDCA")
+        return self._dual_problem().potential_blocks(self.loss.mu)
+
+    def _dual_problem(self) -> Problem:
+        """The one whose dual blocks can take the penalty: the core knows only some."""
         fused = self.term.fused if core_penalty(self.penalty) is not None else None
-        return self.term.composed.dual_blocks() if fused is None else fused.dual_blocks()
+        return self.term.composed if fused is None else fused
 
     def log_n_outputs(self) -> float:
         """The mean of log |Y_i|, or 1 where the structure does not know."""
@@ -331,7 +346,7 @@ class Objective:
             return None
         if not is_smooth(self.loss):
             return DualPoint(found.gradient, self._mean(found.cost))
-        ell = self._mean(found.value) + self._constant - dot(w, found.gradient)
+        ell = self._mean(found.value) + self.constant - dot(w, found.gradient)
         return DualPoint(found.gradient, ell)
 
 

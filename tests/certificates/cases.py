@@ -64,6 +64,9 @@ SOLVERS: dict[str, Any] = {
     "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=3),
     "dual": cs.DualProximal(),
     "dual-kappa": cs.DualProximal(cs.BCFW(pairwise=True, cached_passes=2, steps=1), kappa=2.0),
+    "sdca": cs.SDCA(),
+    "sdca-plain": cs.SDCA(light_passes=0),
+    "dual-sdca": cs.DualProximal(cs.SDCA(light_passes=2, skip_below=0.5), kappa=1.0),
     "svrg": cs.SVRG(),
     "svrg-hard": cs.SVRG(cs.Hard()),
     "svrg-l2": cs.SVRG(cs.L2()),
@@ -121,13 +124,17 @@ def optimum(case: Case) -> float:
 def refusals(case: Case, solver: str) -> list[str]:
     """What an error may name when the solver cannot take the case; empty when it can."""
     smooth, strongly_convex, made = case.loss in SMOOTH, case.penalty in STRONGLY_CONVEX, SOLVERS[solver]
-    entropy = case.loss in ("log", "softmax-margin", "entropy")
-    entropy |= not smooth and isinstance(getattr(getattr(made, "inner", made), "smoothing", None), cs.Entropy)
+    of_entropy = case.loss in ("log", "softmax-margin", "entropy")
+    entropy = of_entropy or (
+        not smooth and isinstance(getattr(getattr(made, "inner", made), "smoothing", None), cs.Entropy)
+    )
     reasons = {
         "Matching has no expect": case.family == "matching" and entropy,
         "needs lam > 0": solver in ("sgd", "sgd-last") and not strongly_convex,
-        "Penalty.strong_convexity > 0": solver.startswith("bcfw") and not strongly_convex,
-        r"needs Hinge\(cost\)": smooth and solver.startswith(("bcfw", "dual", "prox-linear-dual")),
+        "Penalty.strong_convexity > 0": solver.startswith(("bcfw", "sdca")) and not strongly_convex,
+        r"needs Hinge\(cost\)": smooth and solver.startswith(("bcfw", "dual-kappa")),
+        r"smoothed by Entropy\(\)": not of_entropy and solver.startswith(("sdca", "dual-sdca")),
+        r"by Entropy\(\), such as": smooth and not of_entropy and solver in ("dual", "prox-linear-dual"),
         "does nothing": smooth and solver in ("svrg-mu", "sgd-smoothed", "casimir-decreasing"),
     }
     return [reason for reason, holds in reasons.items() if holds]

@@ -81,9 +81,14 @@ def test_bounds_hold_at_every_row_or_the_solver_names_what_is_missing(case: Case
 
 
 FAST = {"hinge": ("bcfw-pairwise", "dual"), "smooth": ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs")}
+ENTROPY = ("log", "softmax-margin", "entropy")
 CLOSING = [
     (Case(family, loss, penalty, "unequal"), solver)
-    for loss, solvers in (("hinge", FAST["hinge"]), *((loss, FAST["smooth"]) for loss in SMOOTH))
+    for loss, solvers in (
+        ("hinge", FAST["hinge"]),
+        *((loss, FAST["smooth"]) for loss in SMOOTH),
+        *((loss, ("dual", "sdca")) for loss in ENTROPY),
+    )
     for solver in solvers
     for family, penalty in zip(
         ("chain", "tree-constrained", "candidates"), ("ridge", "net", "ridge-masks"), strict=True
@@ -100,8 +105,9 @@ def test_solvers_close_the_gap_that_they_certify(case: Case, solver: str) -> Non
 
 @pytest.mark.parametrize("family", ["chain", "tree", "tree-constrained", "candidates", "enumerated"])
 @pytest.mark.parametrize("penalty", ["l1", "l1-masks"])
-def test_the_dual_solver_certifies_absolute_values_alone(family: str, penalty: str) -> None:
-    case = Case(family, "hinge", penalty, "unequal")
+@pytest.mark.parametrize("loss", ["hinge", "log", "softmax-margin"])
+def test_the_dual_solver_certifies_absolute_values_alone(family: str, penalty: str, loss: str) -> None:
+    case = Case(family, loss, penalty, "unequal")
     result = run(case.objective(), cs.DualProximal(), epochs=400)
     assert result.converged
     check(result, case.judged(), optimum(case))

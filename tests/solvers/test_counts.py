@@ -39,6 +39,8 @@ SOLVERS: dict[str, Any] = {
 }
 SMOOTH: dict[str, Any] = {
     "sgd": cs.SGD(),
+    "sdca": cs.SDCA(),
+    "dual": cs.DualProximal(),
     "svrg": cs.SVRG(),
     "saga": cs.SAGA(),
     "lbfgs": cs.LBFGS(),

@@ -242,9 +242,10 @@ def test_bad_hyperparameters_are_refused(make: Any, message: str) -> None:
         make()
 
 
-@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True), cs.DualProximal()])
-def test_dual_solvers_say_that_they_need_a_hinge_loss(solver: Any) -> None:
-    with pytest.raises(TypeError, match=r"needs Hinge\(cost\); the dual of Log has no finite outputs. Use LBFGS\(\)"):
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True), cs.DualProximal(cs.BCFW(pairwise=True))])
+def test_dual_solvers_over_outputs_say_that_they_need_a_hinge_loss(solver: Any) -> None:
+    message = r"needs Hinge\(cost\); the dual of Log has no finite outputs. Use DualProximal\(\) or LBFGS\(\)"
+    with pytest.raises(TypeError, match=message):
         cs.minimize(tiny_parts().objective(LAM, loss="crf"), solver)
 
 
@@ -304,7 +305,7 @@ def test_a_trace_has_columns_rows_and_no_others() -> None:
 
 @pytest.mark.parametrize("name", SOLVER_NAMES)
 def test_every_solver_name_runs(name: str) -> None:
-    objective = tiny_parts().objective(LAM)
+    objective = tiny_parts().objective(LAM, "crf" if name == "sdca" else "hinge")
     assert cs.minimize(objective, choose(name, objective), epochs=2).objective > 0.0
 
 
@@ -313,7 +314,9 @@ def test_auto_suits_the_objective() -> None:
     for penalty in (LAM, cs.ElasticNet(LAM, 0.5), cs.ElasticNet(LAM, 1.0)):
         assert choose("auto", parts.objective(penalty)) == cs.DualProximal()
     assert choose("auto", parts.objective(0.0)) == cs.Casimir(cs.SVRG())
-    assert choose("auto", parts.objective(LAM, loss="crf")) == cs.Casimir(cs.SVRG())
+    assert choose("auto", parts.objective(LAM, loss="crf")) == cs.DualProximal()
+    assert choose("auto", parts.objective(0.0, loss="crf")) == cs.Casimir(cs.SVRG())
+    assert choose("auto", parts.objective(LAM, loss=cs.FenchelYoung(cs.L2()))) == cs.Casimir(cs.SVRG())
     assert choose("casimir", parts.objective(LAM)) == cs.Casimir(cs.SVRG())
     assert choose("dual", parts.objective(LAM)) == cs.DualProximal()
     solver = cs.BCFW()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from casimir.costs import Cost
-from casimir.smoothing import Smoothing
+from casimir.smoothing import Entropy, Smoothing
 
 
 class Loss(Protocol):
@@ -30,6 +30,11 @@ class Loss(Protocol):
 
 def is_smooth(loss: Loss) -> bool:
     return loss.mu > 0.0
+
+
+def is_entropic(loss: Loss) -> bool:
+    """Whether the loss is the log of a sum, as that of a CRF."""
+    return is_smooth(loss) and isinstance(loss.smoothing, Entropy)
 
 
 def smoothed(loss: Loss, smoothing: Smoothing, mu: float) -> Loss:

@@ -1,6 +1,6 @@
 """A finite sum as solvers see it: fused in the core for linear chains, trees and candidate lists, else composed."""
 
-from casimir.problems.base import Answer, DualBlocks, DualIterate, Pass, Problem, Truth
+from casimir.problems.base import Answer, DualBlocks, DualIterate, Pass, PotentialBlocks, Problem, Truth
 from casimir.problems.composed import ComposedProblem
 from casimir.problems.fused import FusedProblem, core_penalty, core_problem, core_smoothing, decode_trees
 from casimir.problems.term import Term
@@ -12,6 +12,7 @@ __all__ = [
     "DualIterate",
     "FusedProblem",
     "Pass",
+    "PotentialBlocks",
     "Problem",
     "Term",
     "Truth",

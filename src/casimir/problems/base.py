@@ -94,6 +94,41 @@ class DualIterate:
         return np.asarray(quadratic.sigma * moved, dtype=np.float64)
 
 
+def move(iterate: DualIterate, columns: IntArray | slice, change: FloatArray) -> None:
+    """g += change on the given columns, and w and the sums of iterates follow."""
+    quadratic = iterate.penalty.quadratic
+    if iterate.g is None:
+        assert quadratic is not None
+        moved, change = iterate.w, change / -quadratic.sigma
+    else:
+        moved = iterate.g
+    moved[columns] += change
+    if iterate.average is not None:
+        iterate.average.q[columns] += iterate.average.mass * change
+    if iterate.g is not None:
+        iterate.w[:] = iterate.penalty.primal(-iterate.g)
+
+
+class BlockPass(NamedTuple):
+    """What a pass over blocks has seen: the mean of their last gaps, and its oracle calls."""
+
+    gap: float
+    oracle_calls: int
+
+
+class PotentialBlocks(Protocol):
+    """A distribution u_i over the outputs of every example, by log-potentials; they start at the truth, where g = 0."""
+
+    @property
+    def ell(self) -> float:
+        """sum_i p_i (<u_i, ell_i> + mu H(u_i))"""
+        ...
+
+    def step_pass(self, order: IntArray, skip_below: float, iterate: DualIterate) -> BlockPass:
+        """A step per example; those whose last gap is below skip_below times the mean are left out."""
+        ...
+
+
 class DualBlocks(Protocol):
     """Weights alpha_i of every example over the outputs it has seen; they start at the truth, where g = 0."""
 
@@ -156,6 +191,8 @@ class Problem(Protocol):
         ...
 
     def dual_blocks(self) -> DualBlocks: ...
+
+    def potential_blocks(self, mu: float) -> PotentialBlocks: ...
 
 
 def fixed_scores(

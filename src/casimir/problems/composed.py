@@ -9,8 +9,9 @@ import numpy as np
 
 from casimir.costs import Cost
 from casimir.models.base import Linearization, ScoreModel, batches, linearize, scores_in_batches
-from casimir.problems.base import Answer, DualBlocks, Pass, Truth, fixed_scores
+from casimir.problems.base import Answer, DualBlocks, Pass, PotentialBlocks, Truth, fixed_scores
 from casimir.problems.composed_dual import ComposedDualBlocks
+from casimir.problems.composed_potentials import ComposedPotentialBlocks
 from casimir.problems.flat import FlatLayout
 from casimir.scores import FloatArray, Scores
 from casimir.smoothing import Smoothed, Smoothing
@@ -64,6 +65,10 @@ class ComposedProblem:
     def scale(self, i: int) -> float:
         return float(self.scales[i])
 
+    def share(self, i: int) -> float:
+        """p_i"""
+        return self.scale(i) / self.active
+
     def marginal_offset(self, i: int) -> int:
         return int(self._flat.offsets[i])
 
@@ -107,9 +112,12 @@ class ComposedProblem:
         assert self.truth_outputs is not None, "dual blocks start at a true output"
         return ComposedDualBlocks(self, self.truth_outputs)
 
+    def potential_blocks(self, mu: float) -> PotentialBlocks:
+        return ComposedPotentialBlocks(self, mu)
+
     def augmented(self, w: FloatArray, examples: Any) -> Scores:
         """Scores of the examples plus their costs and offsets."""
-        return self._plus_fixed(self.model.scores(w, examples), examples)
+        return self.plus_fixed(self.model.scores(w, examples), examples)
 
     def cost_above_truth(self, parts: Scores, examples: Any) -> FloatArray:
         """float64[m]: <parts, ell> - <truth, ell>, what the fixed scores add to the loss."""
@@ -135,7 +143,8 @@ class ComposedProblem:
         scales = self.scales if examples is None else self.scales[examples]
         return parts if (scales == 1.0).all() else _times(parts, scales)
 
-    def _plus_fixed(self, s: Scores, examples: Any) -> Scores:
+    def plus_fixed(self, s: Scores, examples: Any) -> Scores:
+        """Scores of the examples and what does not depend on w."""
         return s if self.fixed is None else s + _select(self.fixed, examples)
 
     def _batch(self, w: FloatArray, smoothing: Smoothing, mu: float, examples: Any, gradient: bool = True) -> _Batch:
@@ -143,7 +152,7 @@ class ComposedProblem:
         around = None
         if gradient:
             around = linearize(self.model, w, examples)
-            s = self._plus_fixed(around.scores, examples)
+            s = self.plus_fixed(around.scores, examples)
         else:
             s = self.augmented(w, examples)
         structure = self.structure if examples is None else self.structure.select(examples)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.models.base import linearize
-from casimir.problems.base import DualAverage, DualIterate
+from casimir.problems.base import DualAverage, DualIterate, move
 from casimir.scores import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -106,12 +106,8 @@ class ComposedDualBlocks:
             self._pairwise_steps(i, steps, scores, iterate)
         return self._mean_gap()
 
-    def _share(self, i: int) -> float:
-        """p_i"""
-        return float(self._problem.scales[i]) / self._problem.active
-
     def _mean_gap(self) -> float:
-        return sum(self._share(i) * block.gap for i, block in enumerate(self._blocks))
+        return sum(self._problem.share(i) * block.gap for i, block in enumerate(self._blocks))
 
     def _oracle(self, i: int, w: FloatArray) -> int:
         """The number of the output that the max oracle answers for example i."""
@@ -128,7 +124,7 @@ class ComposedDualBlocks:
         return block.remember(best, cost, linearize(problem.model, w, [i]).adjoint(parts - truth))
 
     def _pairwise_steps(self, i: int, steps: int, scores: FloatArray, iterate: DualIterate) -> None:
-        block, share = self._blocks[i], self._share(i)
+        block, share = self._blocks[i], self._problem.share(i)
         scale = share / iterate.penalty.strong_convexity
         for step in range(steps):
             best, worst, gain = _pairwise_move(scores, block.weight > 0.0)
@@ -141,13 +137,13 @@ class ComposedDualBlocks:
             block.weight[best] += moved
             block.weight[worst] = 0.0 if moved == held else held - moved
             self._ell += moved * float(block.cost[best] - block.cost[worst]) * share
-            _move(iterate, block.columns, moved * share * vector)
+            move(iterate, block.columns, moved * share * vector)
             if step + 1 < steps:
                 scores = block.scores(iterate.w)
 
     def _frank_wolfe(self, i: int, target: int, scores: FloatArray, iterate: DualIterate) -> None:
         """alpha <- (1 - gamma) alpha + gamma e_target, gamma the best for the dual or its quadratic bound."""
-        block, share = self._blocks[i], self._share(i)
+        block, share = self._blocks[i], self._problem.share(i)
         direction = -block.weight
         direction[target] += 1.0
         gap = float(direction @ scores)
@@ -157,22 +153,7 @@ class ComposedDualBlocks:
         self._ell += gamma * float(direction @ block.cost) * share
         block.weight *= 1.0 - gamma
         block.weight[target] += gamma
-        _move(iterate, block.columns, gamma * share * vector)
-
-
-def _move(iterate: DualIterate, columns: IntArray, change: FloatArray) -> None:
-    """g += change on the given columns, and w and the sums of iterates follow."""
-    quadratic = iterate.penalty.quadratic
-    if iterate.g is None:
-        assert quadratic is not None
-        moved, change = iterate.w, change / -quadratic.sigma
-    else:
-        moved = iterate.g
-    moved[columns] += change
-    if iterate.average is not None:
-        iterate.average.q[columns] += iterate.average.mass * change
-    if iterate.g is not None:
-        iterate.w[:] = iterate.penalty.primal(-iterate.g)
+        move(iterate, block.columns, gamma * share * vector)
 
 
 def _count_iterate(average: DualAverage, ell: float) -> None:

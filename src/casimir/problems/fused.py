@@ -16,7 +16,7 @@ from casimir.models.linear import LinearChainModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.penalties import Penalty
-from casimir.problems.base import Answer, DualIterate, Pass, Truth, fixed_scores
+from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, fixed_scores
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
 from casimir.structures.base import split_flat
@@ -252,6 +252,9 @@ class FusedProblem:
     def dual_blocks(self) -> FusedDualBlocks:
         return FusedDualBlocks(self.core.dual_blocks())
 
+    def potential_blocks(self, mu: float) -> FusedPotentialBlocks:
+        return FusedPotentialBlocks(core.PotentialBlocks(self.core, mu))
+
 
 class FusedDualBlocks:
     """Dual blocks held by the core."""
@@ -277,6 +280,21 @@ class FusedDualBlocks:
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         return float(self._blocks.cached_pass(order, steps, skip_below, *_arguments(iterate)))
+
+
+class FusedPotentialBlocks:
+    """Potential blocks held by the core."""
+
+    def __init__(self, blocks: Any) -> None:
+        self._blocks = blocks
+
+    @property
+    def ell(self) -> float:
+        return float(self._blocks.ell)
+
+    def step_pass(self, order: IntArray, skip_below: float, iterate: DualIterate) -> BlockPass:
+        found = self._blocks.step_pass(order, skip_below, *_arguments(iterate))
+        return BlockPass(float(found.gap), int(found.oracle_calls))
 
 
 class _SharedAverage:

@@ -10,6 +10,7 @@ from casimir.solvers.prox_linear import ProxLinear
 from casimir.solvers.run import Result, minimize
 from casimir.solvers.saga import SAGA
 from casimir.solvers.schedules import Constant, Inverse, InverseRoot, Pegasos, StepDecay
+from casimir.solvers.sdca import SDCA
 from casimir.solvers.sgd import SGD
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import Trace, TraceRow
@@ -18,6 +19,7 @@ __all__ = [
     "BCFW",
     "LBFGS",
     "SAGA",
+    "SDCA",
     "SGD",
     "SVRG",
     "Casimir",

@@ -11,7 +11,7 @@ from casimir._arrays import aligned_zeros
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Penalty, require
-from casimir.problems import DualIterate
+from casimir.problems import DualBlocks, DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 
@@ -51,17 +51,26 @@ class BCFW:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "BCFW")
         require(objective.penalty, "BCFW", strongly_convex=True)
-        blocks = objective.dual_blocks()
+        blocks = self.blocks(objective)
         iterate = dual_start(objective.penalty, objective.n_params)
         if self.averaging and not self.pairwise:
             iterate.average = blocks.new_average(objective.n_params)
         while True:
-            blocks.exact_pass(objective.permutation(rng), self.pairwise, self.steps, iterate)
-            objective.count("steps", objective.n_active)
-            for _ in range(self.cached_passes):
-                blocks.cached_pass(objective.permutation(rng), self.steps, self.skip_below, iterate)
+            self.passes(objective, blocks, iterate, rng)
             if self._report(objective, iterate, blocks.ell, monitor):
                 return
+
+    def blocks(self, objective: Objective) -> DualBlocks:
+        """Dual variables at the truth."""
+        return objective.dual_blocks()
+
+    def passes(self, objective: Objective, blocks: DualBlocks, iterate: DualIterate, rng: np.random.Generator) -> float:
+        """An epoch: one pass with oracle calls, then cached ones. Returns the mean block gap."""
+        gap = blocks.exact_pass(objective.permutation(rng), self.pairwise, self.steps, iterate)
+        objective.count("steps", objective.n_active)
+        for _ in range(self.cached_passes):
+            gap = blocks.cached_pass(objective.permutation(rng), self.steps, self.skip_below, iterate)
+        return gap
 
     def _report(self, objective: Objective, iterate: DualIterate, ell: float, monitor: Monitor) -> bool:
         """The better of the last iterate and the average, with the better of their dual points."""

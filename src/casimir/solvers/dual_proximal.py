@@ -1,78 +1,114 @@
-"""An inexact proximal point method around pairwise dual steps: Casimir's outer loop with a dual inner solver."""
+"""An inexact proximal point method around dual steps: Casimir's outer loop with a dual inner solver."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from casimir._arrays import aligned_zeros, dot
 from casimir.duality import DualPoint
+from casimir.losses import is_smooth
 from casimir.objective import Objective
 from casimir.penalties import Proximal
-from casimir.problems import DualBlocks, DualIterate
+from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
+from casimir.solvers.sdca import SDCA
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
-_DEFAULT = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
+_CACHED = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
+_FARTHEST_KAPPA = 50.0  # times the first one, or a part of it: as far as it adapts
 
 
 @dataclass(frozen=True)
 class DualProximal:
-    """w_k ~ argmin_w F(w) + (kappa/2) |w - z|^2, then z = w_k; subproblems are solved in the dual, without smoothing.
+    """w_k ~ argmin_w F(w) + (kappa_k/2) |w - z_k|^2; the subproblems are solved in the dual, without smoothing.
 
-    It certifies small gaps of hinge losses fastest and is what "auto" takes. Starts at w = 0, as BCFW.
+    It certifies small gaps fastest and is what "auto" takes. Starts at w = 0, as its inner solvers.
 
-    inner  BCFW(pairwise=True, ...), whose cached outputs go from one subproblem to the next; None: with 8 cached passes
-           after every one with oracle calls
-    kappa  None: 5 (lam n)^0.7 / n; a fifth of that for absolute values alone
+    inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
+           from one subproblem to the next. None: the one that fits the loss, BCFW with 8 cached passes after every one
+           with oracle calls
+    kappa  None: for a hinge loss 5 (lam n)^0.7 / n, a fifth of that for absolute values alone; for a smooth one
+           2 (lam n)^0.5 / n to begin with, then (unless there are absolute values alone) as the share of the gap asks
+           for that the subproblem leaves
+
+    The next centre is z = w for a hinge loss, where the average of the w_k is looked at as well, and extrapolated as in
+    Casimir for a smooth loss.
     """
 
     starts_at_zero: ClassVar[bool] = True
 
-    inner: BCFW | None = None
+    inner: BCFW | SDCA | None = None
     kappa: float | None = None
 
     def __post_init__(self) -> None:
-        if self.inner is not None and not (isinstance(self.inner, BCFW) and self.inner.pairwise):
+        is_cached = isinstance(self.inner, BCFW) and self.inner.pairwise
+        if not (self.inner is None or is_cached or isinstance(self.inner, SDCA)):
             raise ValueError(
-                f"inner={self.inner!r}; DualProximal keeps cached outputs, so it needs BCFW(pairwise=True, ...)."
+                f"inner={self.inner!r}; DualProximal keeps dual variables, so it needs BCFW(pairwise=True, ...) for a "
+                "hinge loss or SDCA() for a log loss."
             )
         if self.kappa is not None and not self.kappa > 0.0:
             raise ValueError(f"kappa={self.kappa}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "DualProximal")
-        _Run(objective, self.inner or _DEFAULT, self.kappa or default_kappa(objective), rng, monitor).run()
+        inner = self.inner or (SDCA() if is_smooth(objective.loss) else _CACHED)
+        if isinstance(inner, SDCA):
+            adapts = self.kappa is None and not _has_bounded_dual(objective)
+            manner = _Manner(averages=False, extrapolates=True, adapts=adapts)
+        else:
+            manner = _Manner(averages=True, extrapolates=False, adapts=False)
+        _Run(objective, inner, self.kappa or default_kappa(objective), manner, rng, monitor).run()
+
+
+class _Manner(NamedTuple):
+    """How the outer loop goes.
+
+    averages      whether the average of the w_k is reported where it is better
+    extrapolates  whether z goes beyond w
+    adapts        whether kappa follows the share of the gap that the subproblem leaves
+    """
+
+    averages: bool
+    extrapolates: bool
+    adapts: bool
 
 
 class _Run:
     """The state of a run.
 
-    The subproblem differs from F by its penalty alone, so its dual variables alpha, and hence
-    g = sum_i p_i A_i^T alpha_i and ell, are kept from one centre to the next. They are feasible for F itself:
-    D = ell - R*(-g).
+    The subproblem differs from F by its penalty alone, so its dual variables, and hence g = sum_i p_i A_i^T u_i and
+    ell, are kept from one centre to the next. They are feasible for F itself: D = ell - R*(-g).
 
     The subproblem's mean block gap is S = loss(w) - ell - <g, w>, so F(w) - D = S + ell + <g, w> + R(w) - D. S is known
-    only from the last visits, and the average of the w's is better than the last, so this prediction is scaled by what
-    it was off by the last time. F is evaluated when the tolerance may be reached, when half of the predicted gap has
-    gone, and every 25 epochs at the least.
+    only from the last visits, and the average of the w's may be better than the last, so this prediction is scaled by
+    what it was off by the last time. F is evaluated when the tolerance may be reached, when half of the predicted gap
+    has gone, and every 25 epochs at the least.
     """
 
     def __init__(
-        self, objective: Objective, inner: BCFW, kappa: float, rng: np.random.Generator, monitor: Monitor
+        self,
+        objective: Objective,
+        inner: BCFW | SDCA,
+        kappa: float,
+        manner: _Manner,
+        rng: np.random.Generator,
+        monitor: Monitor,
     ) -> None:
-        self.objective, self.inner, self.kappa, self.rng, self.monitor = objective, inner, kappa, rng, monitor
-        self.z = aligned_zeros(objective.n_params)
-        self.z[:] = _resting_point(objective)
+        self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
+        self.kappa = self.first_kappa = kappa
+        rest = _resting_point(objective)
+        self.z, self.before, self.mean = (aligned_zeros(objective.n_params) for _ in range(3))
+        self.z[:] = self.before[:] = rest
         penalty = Proximal(objective.penalty, kappa, self.z)
-        self.blocks: DualBlocks = objective.with_penalty(penalty).dual_blocks()
+        self.blocks: Any = inner.blocks(objective.with_penalty(penalty))
         self.iterate: DualIterate = dual_start(penalty, objective.n_params)
-        self.mean = aligned_zeros(objective.n_params)
         self.mean_dual = objective.trivial_dual() if _has_bounded_dual(objective) else None
         self.average_wins = False
 
@@ -80,10 +116,12 @@ class _Run:
         k, last_k, last_predicted, correction = 0, 0, math.inf, 1.0
         while True:
             k += 1
-            block_gap = self._inner_passes()
+            block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
-            self.mean += share * (self.iterate.w - self.mean)
+            if self.manner.averages:
+                self.mean += share * (self.iterate.w - self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
+            next_kappa = self.kappa
             due = self.monitor.is_last or k - last_k >= _LONGEST_WAIT
             if due or predicted <= max(self.monitor.tol * dual / correction, 0.5 * last_predicted):
                 value, done = self._report(dual)
@@ -91,21 +129,14 @@ class _Run:
                     return
                 correction = (value - dual) / predicted if predicted > 0.0 and value > dual else 1.0
                 last_k, last_predicted = k, predicted
+                next_kappa = self._adapted(block_gap, value - dual)
             else:
                 self.monitor.skip()
-            self._recentre()
-
-    def _inner_passes(self) -> float:
-        objective, inner = self.objective, self.inner
-        block_gap = self.blocks.exact_pass(objective.permutation(self.rng), True, inner.steps, self.iterate)
-        objective.count("steps", objective.n_active)
-        for _ in range(inner.cached_passes):
-            order = objective.permutation(self.rng)
-            block_gap = self.blocks.cached_pass(order, inner.steps, inner.skip_below, self.iterate)
-        return block_gap
+            self._recentre(next_kappa, k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
-        w, g, ell, penalty = self.iterate.w, self.iterate.gradient(), self.blocks.ell, self.objective.penalty
+        w, g, penalty = self.iterate.w, self.iterate.gradient(), self.objective.penalty
+        ell = self.objective.constant + self.blocks.ell
         dual = DualPoint(g, ell).value(penalty)
         if self.mean_dual is not None:
             self.mean_dual = self.mean_dual.mixed(DualPoint(g, ell), share)
@@ -114,26 +145,55 @@ class _Run:
 
     def _report(self, dual: float) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over. Once the average has won, w is left out."""
-        best, value = self.mean, self.objective.value(self.mean)
+        best, value = self.iterate.w, math.inf
         if not self.average_wins:
-            last = self.objective.value(self.iterate.w)
-            self.average_wins = value < last
-            if last <= value:
-                best, value = self.iterate.w, last
+            value = self.objective.value(best)
+        if self.manner.averages:
+            of_mean = self.objective.value(self.mean)
+            self.average_wins = self.average_wins or of_mean < value
+            if of_mean < value:
+                best, value = self.mean, of_mean
         return value, self.monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa)
 
-    def _recentre(self) -> None:
-        """z = w, and w is the primal point of the same g around it, in the memory of z: both stay aligned."""
-        w, z, own = self.iterate.w, self.z, self.objective.penalty.quadratic
-        g = self.iterate.g
-        if g is None and own is not None:
-            ratio = self.kappa / (own.sigma + self.kappa)
-            z *= -ratio
-            z += (1.0 + ratio) * w
-        penalty: Any = Proximal(self.objective.penalty, self.kappa, w)
+    def _adapted(self, block_gap: float, gap: float) -> float:
+        """A larger kappa makes the subproblem easier, a smaller one makes fewer of them enough."""
+        if not self.manner.adapts or gap <= 0.0:
+            return self.kappa
+        share, kappa = block_gap / gap, self.kappa
+        kappa *= 1.5 if share > 0.7 else 1.0 / 1.5 if share < 0.1 else 1.0
+        return min(max(kappa, self.first_kappa / _FARTHEST_KAPPA), self.first_kappa * _FARTHEST_KAPPA)
+
+    def _recentre(self, kappa: float, k: int) -> None:
+        """z = w + beta (w - w of before), and w is the primal point of the same g around it.
+
+        For a square of curvature lam and sigma = lam + kappa, that is w' = (kappa' z' + sigma w - kappa z) / sigma'.
+        The memory of z, and that of the w of before, are used again: all stay aligned.
+        """
+        objective, w, g = self.objective, self.iterate.w, self.iterate.g
+        new_z, own = w, objective.penalty.quadratic
+        if self.manner.extrapolates:
+            beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
+            new_z = self.before
+            new_z *= -beta
+            new_z += (1.0 + beta) * w
+        penalty: Any = Proximal(objective.penalty, kappa, new_z)
+        new_w = self.z
         if g is not None:
-            z[:] = penalty.primal(-g)
-        self.z, self.iterate = w, DualIterate(penalty, z, g)
+            new_w[:] = penalty.primal(-g)
+        else:
+            assert own is not None
+            sigma = own.sigma + kappa
+            new_w *= -self.kappa / sigma
+            new_w += ((own.sigma + self.kappa) / sigma) * w
+            new_w += (kappa / sigma) * new_z
+        self.z, self.before, self.kappa = new_z, w, kappa
+        self.iterate = DualIterate(penalty, new_w, g)
+
+
+def _extrapolation(lam: float, kappa: float, k: int) -> float:
+    """beta = (1 - sqrt(q)) / (1 + sqrt(q)) with q = lam / (lam + kappa), and no more than k / (k + 3)."""
+    root = math.sqrt(lam / (lam + kappa))
+    return min((1.0 - root) / (1.0 + root), k / (k + 3.0))
 
 
 def _has_bounded_dual(objective: Objective) -> bool:
@@ -153,13 +213,16 @@ def _resting_point(objective: Objective) -> FloatArray:
 
 
 def default_kappa(objective: Objective) -> float:
-    """kappa = 5 (lam n)^0.7 / n, fitted to the fewest passes on named entity data with lam n from 0.01 to 1.
+    """kappa = 5 (lam n)^0.7 / n for a hinge loss, 2 (lam n)^0.5 / n for a smooth one.
 
-    The optimum is flat: a factor of 2 either way costs some 10 % more passes. lam is the strong convexity of the
-    penalty. Where that is 0 it is the strength of its absolute values, and kappa is a fifth: what w moves by in an
+    Both were fitted to the fewest passes on named entity data with lam n from 0.01 to 10. The optimum is flat: for a
+    hinge loss a factor of 2 either way costs some 10 % more passes. lam is the strong convexity of the penalty. Where
+    that is 0 it is the strength of its absolute values, and the kappa of a hinge loss is a fifth: what w moves by in an
     epoch, times kappa, is lost in the dual.
     """
     n, penalty = objective.n_active, objective.penalty
     l1 = float(getattr(penalty, "l1", 0.0))
-    factor = 1.0 if _has_bounded_dual(objective) and l1 > 0.0 else 5.0
-    return float(factor * ((penalty.strong_convexity or l1 or 1.0 / n) * n) ** 0.7 / n)
+    lam_n = (penalty.strong_convexity or l1 or 1.0 / n) * n
+    if is_smooth(objective.loss):
+        return float(2.0 * lam_n**0.5 / n)
+    return float((1.0 if _has_bounded_dual(objective) and l1 > 0.0 else 5.0) * lam_n**0.7 / n)

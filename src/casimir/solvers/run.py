@@ -30,7 +30,7 @@ class Result:
     gap        (objective - dual) / objective: w is certified to be this close to the optimum. Where truths are sets,
                that of the last round's convex problem
     status     "converged" (gap <= tol), "stationary" (no step of ProxLinear and no round of ConcaveConvex can improve
-               a non-convex objective by a share of more than tol), "epochs" (budget used up), "callback",
+               the objective by a share of more than tol), "epochs" (budget used up), "callback",
                "interrupted", "stalled" (the solver could not improve any more) or "diverged" (the weights became
                infinite)
     trace      a TraceRow per evaluated epoch
@@ -198,7 +198,7 @@ class Recorder:
 
     def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
         if (is_certified and row.gap <= self._tol) or is_stationary:
-            self.status = "stationary" if is_stationary and not self._objective.is_convex else "converged"
+            self.status = "converged" if is_certified and row.gap <= self._tol else "stationary"
             return True
         if row.epoch >= self._epochs:
             self.status = "epochs"

@@ -1,0 +1,64 @@
+// Block-coordinate dual ascent on losses smoothed by the entropy: exponentiated gradient steps, one example at a time.
+//
+//     D = sum_i p_i ell_i - R*(-g),   ell_i = <u_i, cost_i> + mu H(u_i),   g = sum_i p_i A_i^T u_i
+//
+// Example i keeps log-potentials theta_i, scores of parts, and u_i ~ exp(theta_i / mu) is the distribution over its
+// outputs. At the primal point w, with s the scores of the parts, costs included, a visit moves
+//
+//     theta_i <- (1 - eta) theta_i + eta s,
+//
+// which raises D for small eta. The entropy is mu H(u) = mu logsumexp(theta / mu) - <theta, u>, so one exp oracle tells
+// what a step of some eta does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "solve/dual.hpp"
+#include "solve/problem.hpp"
+
+namespace casimir {
+
+class PotentialBlocks {
+ public:
+  /// All weight on the truth, so that g = 0.
+  PotentialBlocks(const Problem& problem, double mu);
+
+  /// Visits the examples of `order` whose last gap is at least skip_below times the mean.
+  PassResult pass(std::span<const std::int64_t> order, double skip_below, const DualIterate& iterate);
+
+  const Problem& problem() const { return problem_; }
+  /// sum_i p_i ell_i
+  double ell() const;
+
+ private:
+  /// What one example keeps beside potentials and marginals.
+  struct Block {
+    double entropy = 0.0;  // mu H(u)
+    double ell = 0.0;
+    double gap = 0.0;  // an estimate of max^mu { s } - (mu H(u) + <u, s>), s the scores at the last visit
+    double eta = 0.0;  // of the next step; 0: never visited
+  };
+  struct Trial;
+
+  void begin(std::int64_t i);
+  std::int64_t visit(std::int64_t i, const DualIterate& iterate);
+  Trial attempt(std::int64_t i, double eta, double before, double curvature);
+  void take(std::int64_t i, const DualIterate& iterate, const Trial& trial);
+  double mean_gap() const;
+
+  const Problem& problem_;
+  const double mu_;
+  std::vector<double> potentials_, marginals_;  // of all examples
+  std::vector<Block> blocks_;
+  std::unique_ptr<BlockNorm> norm_;
+  // Scratch of the visit under way.
+  std::unique_ptr<Workspace> work_;
+  std::vector<double> scores_, new_potentials_, new_marginals_, change_;
+  std::vector<std::int64_t> chosen_;
+  std::vector<RowRange> rows_;
+};
+
+}  // namespace casimir

@@ -1,0 +1,82 @@
+"""Stochastic dual coordinate ascent for losses smoothed by the entropy, such as that of a CRF."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from casimir.duality import DualPoint
+from casimir.objective import Objective
+from casimir.penalties import require
+from casimir.problems import DualIterate, PotentialBlocks
+from casimir.scores import FloatArray
+from casimir.solvers.base import Monitor
+from casimir.solvers.bcfw import check_no_start, dual_start
+
+_BYTES = 16  # of a part: its log-potential and its marginal
+
+
+@dataclass(frozen=True)
+class SDCA:
+    """max_u sum_i p_i (<u_i, cost_i> + mu H(u_i)) - R*(-g),  g = sum_i p_i A_i^T u_i;  w = argmin_w R(w) + <g, w>.
+
+    Every example keeps a distribution over its outputs by log-potentials theta_i, u_i ~ exp(theta_i / mu). A step moves
+    those of one example towards its scores s at w, costs included: theta_i <- (1 - eta) theta_i + eta s. These are the
+    exponentiated gradient steps of Collins et al. (2008), with a search for eta in the place of a step size, so that
+    the dual rises with every one of them.
+
+    light_passes  passes over the examples whose gap is above skip_below times the mean, after every one over all
+    skip_below    see light_passes
+    memory        bytes that potentials and marginals may take; more is an error
+
+    No step size to choose. Starts at w = 0: the dual point of w0 is not known, so a w0 is refused.
+    """
+
+    starts_at_zero: ClassVar[bool] = True
+
+    light_passes: int = 1
+    skip_below: float = 1.0
+    memory: float = 1e9
+
+    def __post_init__(self) -> None:
+        if self.light_passes < 0 or self.skip_below < 0.0 or not self.memory > 0.0:
+            raise ValueError("SDCA needs light_passes >= 0, skip_below >= 0 and memory > 0.")
+
+    def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
+        check_no_start(w0, "SDCA")
+        require(objective.penalty, "SDCA", strongly_convex=True)
+        blocks, penalty = self.blocks(objective), objective.penalty
+        iterate = dual_start(penalty, objective.n_params)
+        while True:
+            self.passes(objective, blocks, iterate, rng)
+            dual = DualPoint(iterate.gradient(), objective.constant + blocks.ell)
+            if monitor.epoch(iterate.w, objective=objective.value(iterate.w), dual=dual):
+                return
+
+    def blocks(self, objective: Objective) -> PotentialBlocks:
+        """Dual variables at the truth."""
+        needed = memory_of(objective)
+        if needed > self.memory:
+            raise MemoryError(
+                f"SDCA would keep {needed / 1e9:.1f} GB of log-potentials and marginals; memory={self.memory:g} allows "
+                f"{self.memory / 1e9:.1f} GB. Raise it, or use Casimir()."
+            )
+        return objective.potential_blocks()
+
+    def passes(
+        self, objective: Objective, blocks: PotentialBlocks, iterate: DualIterate, rng: np.random.Generator
+    ) -> float:
+        """An epoch: one pass over all examples, then light ones. Returns the mean block gap."""
+        gap = 0.0
+        for skip_below in (0.0, *(self.skip_below,) * self.light_passes):
+            gap, calls = blocks.step_pass(objective.permutation(rng), skip_below, iterate)
+            objective.count("steps", calls)
+        return gap
+
+
+def memory_of(objective: Objective) -> float:
+    """Bytes of the log-potentials and marginals of all examples."""
+    problem = objective.problem(objective.loss.smoothing)
+    return float(_BYTES * problem.marginal_offset(problem.n_examples))
