@@ -125,9 +125,8 @@ def refusals(case: Case, solver: str) -> list[str]:
     """What an error may name when the solver cannot take the case; empty when it can."""
     smooth, strongly_convex, made = case.loss in SMOOTH, case.penalty in STRONGLY_CONVEX, SOLVERS[solver]
     of_entropy = case.loss in ("log", "softmax-margin", "entropy")
-    entropy = of_entropy or (
-        not smooth and isinstance(getattr(getattr(made, "inner", made), "smoothing", None), cs.Entropy)
-    )
+    own = getattr(getattr(made, "inner", made), "smoothing", None)
+    entropy = of_entropy or (not smooth and isinstance(own, cs.Entropy))
     reasons = {
         "Matching has no expect": case.family == "matching" and entropy,
         "needs lam > 0": solver in ("sgd", "sgd-last") and not strongly_convex,

@@ -80,15 +80,15 @@ def test_bounds_hold_at_every_row_or_the_solver_names_what_is_missing(case: Case
     check(run(case.objective(), SOLVERS[solver]), case.judged(), optimum(case))
 
 
-FAST = {"hinge": ("bcfw-pairwise", "dual"), "smooth": ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs")}
-ENTROPY = ("log", "softmax-margin", "entropy")
+CLOSED_BY: dict[str, tuple[str, ...]] = {
+    "hinge": ("bcfw-pairwise", "dual"),
+    **{loss: ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs") for loss in SMOOTH},
+}
+for entropic in ("log", "softmax-margin", "entropy"):
+    CLOSED_BY[entropic] += ("dual", "sdca")
 CLOSING = [
     (Case(family, loss, penalty, "unequal"), solver)
-    for loss, solvers in (
-        ("hinge", FAST["hinge"]),
-        *((loss, FAST["smooth"]) for loss in SMOOTH),
-        *((loss, ("dual", "sdca")) for loss in ENTROPY),
-    )
+    for loss, solvers in CLOSED_BY.items()
     for solver in solvers
     for family, penalty in zip(
         ("chain", "tree-constrained", "candidates"), ("ridge", "net", "ridge-masks"), strict=True

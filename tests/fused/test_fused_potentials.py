@@ -1,4 +1,4 @@
-"""Fused passes over potential blocks equal the composed ones, and climb; entropies and norms are what they should be."""
+"""Fused passes over potential blocks equal the composed ones, and climb."""
 
 from __future__ import annotations
 
