@@ -82,7 +82,7 @@ def test_bounds_hold_at_every_row_or_the_solver_names_what_is_missing(case: Case
 
 CLOSED_BY: dict[str, tuple[str, ...]] = {
     "hinge": ("bcfw-pairwise", "dual"),
-    **{loss: ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs") for loss in SMOOTH},
+    **dict.fromkeys(SMOOTH, ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs")),
 }
 for entropic in ("log", "softmax-margin", "entropy"):
     CLOSED_BY[entropic] += ("dual", "sdca")
