@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,13 @@ class Counts:
 
     def since(self, before: Counts) -> Counts:
         return Counts(*(getattr(self, f.name) - getattr(before, f.name) for f in fields(self)))
+
+
+@dataclass
+class _Clock:
+    """CPU seconds; shared, as the counts are, by objectives that differ by their penalty."""
+
+    evaluations: float = 0.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -105,7 +113,7 @@ class Objective:
             raise ValueError("An objective needs at least one example.")
         self.sample_weight = _checked_weights(sample_weight, model.n_examples)
         self.examples, scales, self._shares = _shares_of(self.sample_weight, model.n_examples)
-        self.counts = Counts()
+        self.counts, self._clock = Counts(), _Clock()
         self.sets = self._truth_sets()
         outputs = None if self.sets is not None else self.y
         parts = model, structure, self.loss.cost, self.y, Truth(outputs), offset, scales, native, self.n_threads
@@ -158,6 +166,11 @@ class Objective:
     @property
     def oracle_calls(self) -> int:
         return self.counts.oracle_calls
+
+    @property
+    def spent_on_evaluations(self) -> float:
+        """CPU seconds of passes that only report or certify."""
+        return self._clock.evaluations
 
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same losses with another penalty; inferences are counted together."""
@@ -218,10 +231,13 @@ class Objective:
         count  what it counts as; None: "full_gradients" with a gradient, else "evaluations"
         """
         loss = self.loss if loss is None else loss
+        kind, began = count or ("full_gradients" if gradient else "evaluations"), process_time()
         found = self.problem(loss.smoothing).full_pass(w, loss.smoothing, loss.mu, gradient=gradient, keep=keep)
-        self.count(count or ("full_gradients" if gradient else "evaluations"), self.n_active)
+        self.count(kind, self.n_active)
         if self.sets is not None:
             found = self._less_truth(w, found, gradient)
+        if kind == "evaluations":
+            self._clock.evaluations += process_time() - began
         penalty, mean = self.penalty.value(w) + self.constant, self._mean
         seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
         return Evaluation(

@@ -13,10 +13,10 @@ from casimir.solvers.choose import SOLVER_NAMES, choose
 
 LAM = 0.3
 COUNTS = ("steps", "full_gradients", "evaluations", "searches")
-CLOCKS = ("seconds", "cpu_seconds")
+CLOCKS = ("seconds", "cpu_seconds", "evaluation_seconds")
 COLUMNS = {
     *("epoch", "oracle_calls", "objective", "smoothed", "dual", "gap", "mu", "kappa", "prox_gradient", "lipschitz"),
-    *("gamma", *COUNTS, *CLOCKS),
+    *("gamma", "restarts", *COUNTS, *CLOCKS),
 }
 SOLVERS = {
     "sgd": cs.SGD(),
@@ -47,7 +47,7 @@ def test_traces_are_complete_and_monotone(solver: Any) -> None:
     assert set(trace.columns) == COLUMNS
     assert len(trace) >= 1
     for row in trace:
-        assert set(row.as_dict()) == COLUMNS
+        assert set(row.as_dict()) == {*COLUMNS, "metrics"}
     for column in ("epoch", "oracle_calls"):
         assert np.all(np.diff(trace[column]) > 0)
     for column in (*COUNTS, *CLOCKS):
@@ -341,3 +341,44 @@ def test_a_lucky_prediction_does_not_end_the_evaluations() -> None:
     assert result.converged
     assert result.trace[-1].epoch <= 60
     assert max(np.diff([0, *(row.epoch for row in result.trace)])) <= 25
+
+
+def test_metrics_are_columns_and_their_time_is_not_counted() -> None:
+    objective = tiny_parts().objective(LAM)
+
+    def slow(w: Any) -> float:
+        return float(np.linalg.norm(w)) + 0.0 * sum(objective.value(w) for _ in range(200))
+
+    trace = cs.minimize(objective, cs.SGD(), epochs=3, tol=0.0, metrics={"norm": slow, "ones": lambda w: 1}).trace
+    assert trace.columns[-2:] == ("norm", "ones")
+    assert trace["ones"].tolist() == [1.0, 1.0, 1.0]
+    assert (trace["norm"] > 0.0).all()
+    assert trace[-1]["norm"] == trace[-1].metrics["norm"]
+    assert (trace["evaluation_seconds"] >= 0.0).all()
+    assert (trace["cpu_seconds"] >= 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("metrics", "error", "message"),
+    [({"gap": len}, ValueError, "'gap', which is a column"), ({"f1": 0.5}, TypeError, "must be a function of w")],
+)
+def test_metrics_that_cannot_be_columns_are_refused(metrics: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        cs.minimize(tiny_parts().objective(LAM), cs.SGD(), metrics=metrics)
+
+
+@pytest.mark.parametrize("solver", [cs.SGD(), cs.BCFW(), cs.SDCA(), cs.SVRG(), cs.LBFGS(), cs.DualProximal()], ids=repr)
+def test_evaluations_are_thinned_and_the_run_is_the_same(solver: Any) -> None:
+    loss = "crf" if isinstance(solver, cs.SDCA | cs.SVRG | cs.LBFGS) else "hinge"
+    objective = tiny_parts().objective(LAM, loss)
+    often = cs.minimize(objective, solver, epochs=8, tol=0.0).trace
+    seldom = cs.minimize(objective, solver, epochs=8, tol=0.0, evaluate_every=3).trace
+    at = {row.epoch: row for row in often}
+    assert seldom["epoch"].tolist()[-1] == 8
+    assert (np.diff(seldom["epoch"])[:-1] >= 3).all()
+    assert seldom["evaluations"][-1] <= often["evaluations"][-1]
+    if not isinstance(solver, cs.DualProximal):
+        assert seldom["epoch"].tolist() == [3, 6, 8]
+        assert [row.objective for row in seldom] == [at[row.epoch].objective for row in seldom]
+    with pytest.raises(ValueError, match="evaluate_every=0"):
+        cs.minimize(objective, solver, evaluate_every=0)

@@ -27,6 +27,11 @@ class Monitor(Protocol):
         """Whether the epoch under way is the last of the budget, so that it has to be reported."""
         ...
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the epoch under way is to be evaluated; if not, `skip` counts it."""
+        ...
+
     def skip(self) -> None:
         """Counts an epoch that is not evaluated."""
         ...
@@ -45,6 +50,7 @@ class Monitor(Protocol):
         prox_gradient: float | None = None,
         gap: float | None = None,
         is_stationary: bool = False,
+        restarts: int | None = None,
     ) -> bool:
         """Records the iterate w (not kept: it is copied if it is the best). Returns True when the run should end.
 
@@ -54,6 +60,7 @@ class Monitor(Protocol):
         prox_gradient   an upper bound of |w - w'| / eta of an exact prox-linear step, for the trace
         gap        of the convex model that a round or step has minimised, where F itself has no lower bound
         is_stationary   whether no further step can improve F by more than a share of tol, for non-convex F
+        restarts   how often extrapolation began anew so far, for the trace
         """
         ...
 

@@ -57,7 +57,9 @@ class BCFW:
             iterate.average = blocks.new_average(objective.n_params)
         while True:
             self.passes(objective, blocks, iterate, rng)
-            if self._report(objective, iterate, blocks.ell, monitor):
+            if not monitor.is_due:
+                monitor.skip()
+            elif self._report(objective, iterate, blocks.ell, monitor):
                 return
 
     def blocks(self, objective: Objective) -> DualBlocks:

@@ -122,8 +122,9 @@ class _Run:
                 self.mean += share * (self.iterate.w - self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             next_kappa = self.kappa
-            due = self.monitor.is_last or k - last_k >= _LONGEST_WAIT
-            if due or predicted <= max(self.monitor.tol * dual / correction, 0.5 * last_predicted):
+            enough = max(self.monitor.tol * dual / correction, 0.5 * last_predicted)
+            is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
+            if self.monitor.is_last or (self.monitor.is_due and is_worth_it):
                 value, done = self._report(dual)
                 if done:
                     return

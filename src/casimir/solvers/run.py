@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from numbers import Real
 
@@ -15,9 +16,10 @@ from casimir.errors import BrokenCertificate, Diverged
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
-from casimir.solvers.trace import Trace, TraceRow
+from casimir.solvers.trace import OWN_COLUMNS, Trace, TraceRow
 
 Callback = Callable[[TraceRow, FloatArray], object]
+Metric = Callable[[FloatArray], float]
 
 _ROUNDING = 1e-8  # relative to F: by how much a lower bound may exceed it without being wrong
 
@@ -55,14 +57,21 @@ def minimize(
     tol: float = 1e-2,
     seed: int | np.random.Generator = 0,
     callbacks: Iterable[Callback] = (),
+    *,
     w0: FloatArray | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    evaluate_every: int = 1,
 ) -> Result:
     """Runs `solver` until the certified relative gap is at most tol, or for `epochs` epochs.
 
-    callbacks are called as callback(row, w) after every epoch; one that returns True ends the run. Ctrl-C ends it too:
-    the best point so far is returned with status "interrupted". The same seed gives the same result. w0 is where the
-    solver starts; None: 0. What is returned is never worse than that, within tol. A run whose weights become infinite
-    raises `Diverged`, which holds the result so far.
+    callbacks are called as callback(row, w) after every evaluated epoch; one that returns True ends the run. Ctrl-C
+    ends it too: the best point so far is returned with status "interrupted". The same seed gives the same result. A run
+    whose weights become infinite raises `Diverged`, which holds the result so far.
+
+    w0              where the solver starts; None: 0. What is returned is never worse than that, within tol
+    metrics         {name: function of w}: figures of your own, columns of the trace
+    evaluate_every  epochs from one row of the trace, with its certificate, to the next; the last epoch has one too.
+                    DualProximal leaves out epochs by itself
     """
     check_solver(solver)
     positive_int(epochs, "epochs")
@@ -71,7 +80,8 @@ def minimize(
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
     start = _checked_start(objective, w0)
-    recorder = Recorder(objective, epochs, tol, tuple(callbacks))
+    every = positive_int(evaluate_every, "evaluate_every")
+    recorder = Recorder(objective, epochs, tol, tuple(callbacks), _checked_metrics(metrics), every)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a step size that is too large gets an error of its own
             solver.run(objective, start, recorder, np.random.default_rng(seed))
@@ -83,6 +93,16 @@ def minimize(
         recorder.status = "diverged"
         raise Diverged(str(error), recorder.result(start) if recorder.trace.rows else None) from None
     return recorder.result(start)
+
+
+def _checked_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
+    named = dict(metrics or {})
+    for name, metric in named.items():
+        if name in OWN_COLUMNS:
+            raise ValueError(f"metrics has the name {name!r}, which is a column of every trace; take another one.")
+        if not callable(metric):
+            raise TypeError(f"metrics[{name!r}] is a {type(metric).__name__}; it must be a function of w.")
+    return named
 
 
 def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
@@ -105,12 +125,20 @@ def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
 class Recorder:
     """The Monitor of `minimize`: best point, best bound, trace and stopping."""
 
-    def __init__(self, objective: Objective, epochs: int, tol: float, callbacks: tuple[Callback, ...]) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        epochs: int,
+        tol: float,
+        callbacks: tuple[Callback, ...],
+        metrics: dict[str, Metric],
+        every: int,
+    ) -> None:
         self._objective, self._epochs, self._callbacks = objective, epochs, callbacks
-        self._tol = tol
+        self._tol, self._metrics, self._every, self._last_row = tol, metrics, every, 0
         self._start, self._paused = time.perf_counter(), 0.0
         self._cpu_start, self._cpu_paused = time.process_time(), 0.0
-        self._counts = replace(objective.counts)
+        self._counts, self._evaluations_before = replace(objective.counts), objective.spent_on_evaluations
         self._best_w: FloatArray | None = None
         self._best = np.inf
         self._dual = 0.0  # every loss here is at least 0
@@ -125,6 +153,10 @@ class Recorder:
     @property
     def is_last(self) -> bool:
         return self._epoch + 1 >= self._epochs
+
+    @property
+    def is_due(self) -> bool:
+        return self.is_last or self._epoch + 1 >= self._last_row + self._every
 
     def skip(self) -> None:
         self._epoch += 1
@@ -143,8 +175,13 @@ class Recorder:
         prox_gradient: float | None = None,
         gap: float | None = None,
         is_stationary: bool = False,
+        restarts: int | None = None,
     ) -> bool:
+        if not (self.is_due or is_stationary):
+            self.skip()
+            return False
         self._epoch += 1
+        self._last_row = self._epoch
         value = self._objective.value(w) if objective is None else objective
         if not np.isfinite(value):
             raise FloatingPointError(
@@ -158,11 +195,13 @@ class Recorder:
             self._dual = max(self._dual, bound)
         _check_certificate(self._best, self._dual)
         counts = self._objective.counts.since(self._counts)
+        evaluated = self._evaluated()
         row = TraceRow(
             epoch=self._epoch,
             oracle_calls=counts.oracle_calls,
             seconds=time.perf_counter() - self._start - self._paused,
-            cpu_seconds=time.process_time() - self._cpu_start - self._cpu_paused,
+            cpu_seconds=time.process_time() - self._cpu_start - self._cpu_paused - evaluated,
+            evaluation_seconds=evaluated,
             **asdict(counts),
             objective=value,
             smoothed=smoothed,
@@ -173,6 +212,8 @@ class Recorder:
             lipschitz=lipschitz,
             gamma=gamma,
             prox_gradient=prox_gradient,
+            restarts=restarts,
+            metrics=self._measured(w),
         )
         self.trace.rows.append(row)
         return self._call_back(row, w) or self._finished(row, gap is None, is_stationary)
@@ -187,11 +228,26 @@ class Recorder:
         gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
 
-    def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
-        before, cpu_before = time.perf_counter(), time.process_time()
-        wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
+    @contextmanager
+    def _pause(self) -> Iterator[None]:
+        """The clocks stop while a user's functions run, evaluations of their own included."""
+        before, cpu_before, evaluated = time.perf_counter(), time.process_time(), self._evaluated()
+        yield
         self._paused += time.perf_counter() - before
         self._cpu_paused += time.process_time() - cpu_before
+        self._evaluations_before += self._evaluated() - evaluated
+
+    def _evaluated(self) -> float:
+        """CPU seconds of the run's evaluations so far."""
+        return self._objective.spent_on_evaluations - self._evaluations_before
+
+    def _measured(self, w: FloatArray) -> dict[str, float]:
+        with self._pause():
+            return {name: float(metric(w)) for name, metric in self._metrics.items()}
+
+    def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
+        with self._pause():
+            wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
         if any(wants_to_stop):
             self.status = "callback"
         return any(wants_to_stop)

@@ -51,6 +51,9 @@ class SDCA:
         iterate = dual_start(penalty, objective.n_params)
         while True:
             self.passes(objective, blocks, iterate, rng)
+            if not monitor.is_due:
+                monitor.skip()
+                continue
             dual = DualPoint(iterate.gradient(), objective.constant + blocks.ell)
             if monitor.epoch(iterate.w, objective=objective.value(iterate.w), dual=dual):
                 return

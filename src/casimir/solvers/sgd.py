@@ -67,6 +67,9 @@ class SGD:
             if self._has_dual(objective):
                 # w = -(mean of the gradients so far) / lam: every example's answers, averaged, are a dual point.
                 dual = dual.towards(DualPoint(-lam * w, cost / done), penalty)
+            if not monitor.is_due:
+                monitor.skip()
+                continue
             point = w if averaged is None else averaged.mean(w)
             evaluation = objective.evaluate(point, count="evaluations")
             if evaluation.dual is not None:

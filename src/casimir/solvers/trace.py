@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ class TraceRow:
     full_gradients   those of passes that a solver's steps need
     evaluations      those of passes that report F or certify
     searches         those of searches for step sizes and smoothing levels
-    seconds          wall-clock time so far, callbacks left out
-    cpu_seconds      CPU time of the process so far, callbacks left out
+    seconds          wall-clock time so far, callbacks and metrics left out
+    cpu_seconds      CPU time of the process so far, callbacks, metrics and evaluations left out
+    evaluation_seconds   CPU time of the evaluations so far
     objective        F(w) of this epoch's iterate
     smoothed         F_mu(w) where the solver knows it, else None
     dual             best lower bound of min F so far
@@ -29,6 +30,8 @@ class TraceRow:
     lipschitz, gamma constant L and step length in use, or None
     prox_gradient    an upper bound of |w - w'| / eta, w' the end of an exact prox-linear step from w: the measure of
                      stationarity of non-convex objectives; None for other solvers
+    restarts         how often extrapolation began anew, or None
+    metrics          what the metrics of `minimize` gave at this epoch's iterate, by name
     """
 
     epoch: int
@@ -48,21 +51,30 @@ class TraceRow:
     cpu_seconds: float = 0.0
     lipschitz: float | None = None
     gamma: float | None = None
+    evaluation_seconds: float = 0.0
+    restarts: int | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+        return self.metrics[name] if name in self.metrics else getattr(self, name)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
+OWN_COLUMNS = tuple(f.name for f in fields(TraceRow) if f.name != "metrics")
+
+
 class Trace:
     """The rows of a run, in order; trace["gap"] is one column as float64[rows], NaN where a value is missing."""
 
-    columns = tuple(f.name for f in fields(TraceRow))
-
     def __init__(self, rows: list[TraceRow] | None = None) -> None:
         self.rows: list[TraceRow] = [] if rows is None else rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, metrics last."""
+        return (*OWN_COLUMNS, *(self.rows[0].metrics if self.rows else ()))
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -106,7 +106,7 @@ def fit(
     An objective that is not convex has no certificate, so nothing is said of one.
     """
     try:
-        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks, w0)
+        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks, w0=w0)
     except Intractable as error:
         if isinstance(solver, str):
             raise Intractable(
