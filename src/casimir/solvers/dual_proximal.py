@@ -37,8 +37,8 @@ class DualProximal:
            2 (lam n)^0.5 / n to begin with, then (unless there are absolute values alone) as the share of the gap asks
            for that the subproblem leaves
 
-    The next centre is z = w for a hinge loss, where the average of the w_k is looked at as well, and extrapolated as in
-    Casimir for a smooth loss.
+    The next centre lies beyond w_k: as far as in Casimir for a smooth loss; for a hinge loss hardly, and for lam n >= 1
+    not at all, and there the average of the w_k is looked at as well.
     """
 
     starts_at_zero: ClassVar[bool] = True
@@ -61,23 +61,23 @@ class DualProximal:
         inner = self.inner or (SDCA() if is_smooth(objective.loss) else _CACHED)
         if isinstance(inner, SDCA):
             adapts = self.kappa is None and not _has_bounded_dual(objective)
-            manner = _Manner(averages=False, extrapolates=True, adapts=adapts)
+            manner = _Manner(averages=False, adapts=adapts, beta=None)
         else:
-            manner = _Manner(averages=True, extrapolates=False, adapts=False)
+            manner = _Manner(averages=True, adapts=False, beta=_hinge_extrapolation(objective))
         _Run(objective, inner, self.kappa or default_kappa(objective), manner, rng, monitor).run()
 
 
 class _Manner(NamedTuple):
     """How the outer loop goes.
 
-    averages      whether the average of the w_k is reported where it is better
-    extrapolates  whether z goes beyond w
-    adapts        whether kappa follows the share of the gap that the subproblem leaves
+    averages  whether the average of the w_k is reported where it is better
+    adapts    whether kappa follows the share of the gap that the subproblem leaves
+    beta      how far z goes beyond w, in units of the last step; None: as far as in Casimir
     """
 
     averages: bool
-    extrapolates: bool
     adapts: bool
+    beta: float | None
 
 
 class _Run:
@@ -172,8 +172,10 @@ class _Run:
         """
         objective, w, g = self.objective, self.iterate.w, self.iterate.g
         new_z, own = w, objective.penalty.quadratic
-        if self.manner.extrapolates:
+        beta = self.manner.beta
+        if beta is None:
             beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
+        if beta > 0.0:
             new_z = self.before
             new_z *= -beta
             new_z += (1.0 + beta) * w
@@ -195,6 +197,17 @@ def _extrapolation(lam: float, kappa: float, k: int) -> float:
     """beta = (1 - sqrt(q)) / (1 + sqrt(q)) with q = lam / (lam + kappa), and no more than k / (k + 3)."""
     root = math.sqrt(lam / (lam + kappa))
     return min((1.0 - root) / (1.0 + root), k / (k + 3.0))
+
+
+def _hinge_extrapolation(objective: Objective) -> float:
+    """beta = -0.15 log10(lam n) between 0 and 0.3: more than that makes dual steps over outputs slower.
+
+    At lam n = 0.01 it saves a fifth of the passes on named entity data, at 1 and above it would cost some.
+    """
+    if _has_bounded_dual(objective) or objective.penalty.strong_convexity == 0.0:
+        return 0.0
+    lam_n = objective.penalty.strong_convexity * objective.n_active
+    return min(max(-0.15 * math.log10(lam_n), 0.0), 0.3)
 
 
 def _has_bounded_dual(objective: Objective) -> bool:

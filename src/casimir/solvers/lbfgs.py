@@ -42,19 +42,11 @@ class LBFGS:
         require(objective.penalty, "LBFGS", separable=True)
         mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "LBFGS")
         loss = smoothed(objective.loss, self.smoothing, mu)
-        if objective.penalty.quadratic is None:
-            self._run_orthantwise(objective, loss, w0, monitor, rng)
-        else:
-            _run_scipy(objective, loss, w0, monitor, self.memory)
-
-    def _run_orthantwise(
-        self, objective: Objective, loss: Loss, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
-    ) -> None:
         reporter = _Reporter(objective, loss, monitor)
         state = self.start(objective, loss, w0, rng, None)
         while True:
             new = self.epoch(objective, loss, state, rng)
-            if reporter.report(new.w, new.evaluation) or np.array_equal(new.w, state.w):
+            if reporter.report(new.w, new.evaluation) or new.w is state.w:
                 return
             state = new
 
@@ -85,33 +77,3 @@ class _Reporter:
         if found.dual is not None:
             self._dual = self._dual.towards(found.dual, self._objective.penalty)
         return self._monitor.epoch(w, objective=found.objective, smoothed=found.smoothed, dual=self._dual, mu=self._mu)
-
-
-def _run_scipy(objective: Objective, loss: Loss, w0: FloatArray, monitor: Monitor, memory: int) -> None:
-    import scipy.optimize  # a fifth of a second, which nobody else need wait for
-
-    quadratic, reporter = objective.penalty.quadratic, _Reporter(objective, loss, monitor)
-    assert quadratic is not None
-    seen: dict[bytes, Evaluation] = {}
-
-    def value_and_gradient(w: FloatArray) -> tuple[float, FloatArray]:
-        w = np.ascontiguousarray(w)
-        found = objective.evaluate(w, loss)
-        assert found.gradient is not None
-        seen.clear()
-        seen[w.tobytes()] = found
-        moved = w if quadratic.center is None else w - quadratic.center
-        return found.smoothed, found.gradient + quadratic.sigma * moved
-
-    def after_iteration(intermediate_result: scipy.optimize.OptimizeResult) -> None:
-        w = np.ascontiguousarray(intermediate_result.x)
-        if reporter.report(w, seen.get(w.tobytes()) or objective.evaluate(w, loss)):
-            raise StopIteration
-
-    # Without tolerances of its own, SciPy ends when its line search cannot improve any more.
-    options = {"maxcor": memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
-    result = scipy.optimize.minimize(
-        value_and_gradient, w0, jac=True, method="L-BFGS-B", callback=after_iteration, options=options
-    )
-    if result.nit == 0:  # w0 was optimal
-        reporter.report(w0, objective.evaluate(w0, loss))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
 from casimir._arrays import dot
@@ -15,31 +13,57 @@ from casimir.scores import FloatArray
 
 _DECREASE = 1e-4  # share of the promised decrease that a step must bring
 _HALVINGS = 40
+_STRETCH = 8192  # weights at a time, of all vectors: they stay in the cache
 
 
 class Memory:
-    """The last pairs of a step s and the change y of the smooth gradient along it: H ~ the inverse Hessian."""
+    """The last pairs of a step s and the change y of the smooth gradient along it: H ~ the inverse Hessian.
+
+    H g is a combination of the pairs and g. Its coefficients follow from inner products alone, so all weights are read
+    twice in an iteration, a stretch at a time, and not once for every pair.
+
+    rows      float64[2 size, d]: steps, then changes
+    products  float64[2 size, 2 size]: their inner products
+    """
 
     def __init__(self, size: int) -> None:
-        self._pairs: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=size)
+        self._size, self._kept, self._next = size, 0, 0
+        self._rows: FloatArray = np.empty((0, 0))
+        self._products = np.zeros((2 * size, 2 * size))
+
+    def __len__(self) -> int:
+        return self._kept
 
     def remember(self, step: FloatArray, change: FloatArray) -> None:
         """Pairs without curvature are left out, so that H stays positive definite."""
-        if dot(step, change) > 1e-10 * dot(change, change) ** 0.5 * dot(step, step) ** 0.5:
-            self._pairs.append((step, change))
+        if not dot(step, change) > 1e-10 * dot(change, change) ** 0.5 * dot(step, step) ** 0.5:
+            return
+        if not self._rows.size:
+            self._rows = np.zeros((2 * self._size, len(step)))
+        place = [self._next, self._size + self._next]
+        self._rows[place[0]], self._rows[place[1]] = step, change
+        self._products[:, place] = _products(self._rows, self._rows[place])
+        self._products[place] = self._products[:, place].T
+        self._next, self._kept = (self._next + 1) % self._size, min(self._kept + 1, self._size)
 
     def times(self, gradient: FloatArray) -> FloatArray:
-        """H gradient, by the two-loop recursion."""
-        result, shares = gradient.copy(), []
-        for step, change in reversed(self._pairs):
-            shares.append(dot(step, result) / dot(step, change))
-            result -= shares[-1] * change
-        if self._pairs:
-            step, change = self._pairs[-1]
-            result *= dot(step, change) / dot(change, change)
-        for (step, change), share in zip(self._pairs, reversed(shares), strict=True):
-            result += (share - dot(change, result) / dot(step, change)) * step
-        return result
+        """H gradient, by the two-loop recursion on coefficients of the rows and of the gradient."""
+        if not self._kept:
+            return gradient.copy()
+        of_gradient = _products(self._rows, gradient[None])[:, 0]
+        order = [(self._next - 1 - k) % self._size for k in range(self._kept)]  # the newest first
+        c, scale, shares = np.zeros(2 * self._size), 1.0, {}
+        for i in order:
+            curvature = self._products[i, self._size + i]
+            shares[i] = (self._products[i] @ c + of_gradient[i]) / curvature
+            c[self._size + i] -= shares[i]
+        newest, change = order[0], self._size + order[0]
+        scale = self._products[newest, change] / self._products[change, change]
+        c *= scale
+        for i in reversed(order):
+            along = self._products[self._size + i] @ c + scale * of_gradient[self._size + i]
+            c[i] += shares[i] - along / self._products[i, self._size + i]
+        return _combination(c, self._rows, scale, gradient)
 
 
 class QuasiNewton:
@@ -49,27 +73,33 @@ class QuasiNewton:
         self._objective, self._loss = objective, loss
         own = _separable(objective.penalty)
         strengths = 1.0 if own.strengths is None else np.where(np.isinf(own.strengths), 0.0, own.strengths)
+        self._sigma = own.l2 * strengths + own.kappa
+        self._pull = None if own.center is None else own.kappa * own.center
+        self._fixed = None if own.strengths is None else np.isinf(own.strengths)
+        self._is_plain = own.is_plain
+        if own.is_plain:
+            return
         d = objective.n_params
         self._l1 = np.broadcast_to(np.asarray(own.l1 * strengths, dtype=np.float64), (d,))
-        self._sigma = own.l2 * strengths + own.kappa
-        self._pull = 0.0 if own.center is None else own.kappa * own.center
-        self._fixed = None if own.strengths is None else np.isinf(own.strengths)
         self._nonnegative = np.zeros(d, dtype=np.bool_) if own.nonnegative is None else own.nonnegative
         self._has_orthant = (self._l1 > 0.0) | self._nonnegative  # other weights may change their sign
 
     def iteration(self, w: FloatArray, before: Evaluation, memory: Memory) -> tuple[FloatArray, Evaluation]:
         """The next point and its evaluation; w itself when no step along the direction improves."""
         smooth = self._smooth_gradient(w, before)
-        steepest = self._steepest(w, smooth)
-        direction = -memory.times(steepest)
-        direction[self._has_orthant & (direction * steepest >= 0.0)] = 0.0  # never against the steepest descent
+        steepest = smooth if self._is_plain else self._steepest(w, smooth)
+        direction = memory.times(steepest)
+        np.negative(direction, out=direction)
+        if not self._is_plain:
+            direction[self._has_orthant & (direction * steepest >= 0.0)] = 0.0  # never against the steepest descent
         if not direction.any():
             return w, before
-        orthant = np.where(w != 0.0, np.sign(w), -np.sign(steepest))
-        length = 1.0 if memory._pairs else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
+        orthant = None if self._is_plain else np.where(w != 0.0, np.sign(w), -np.sign(steepest))
+        length = 1.0 if len(memory) else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
         for _ in range(_HALVINGS):
             new = w + length * direction
-            new[self._has_orthant & (new * orthant <= 0.0)] = 0.0
+            if orthant is not None:
+                new[self._has_orthant & (new * orthant <= 0.0)] = 0.0
             after = self._objective.evaluate(new, self._loss)
             if after.smoothed <= before.smoothed + _DECREASE * dot(steepest, new - w):
                 memory.remember(new - w, self._smooth_gradient(new, after) - smooth)
@@ -80,8 +110,11 @@ class QuasiNewton:
     def _smooth_gradient(self, w: FloatArray, found: Evaluation) -> FloatArray:
         """The gradient of all but the absolute values; 0 on weights that are fixed."""
         assert found.gradient is not None
-        gradient = found.gradient + self._sigma * w - self._pull
-        return np.asarray(gradient if self._fixed is None else np.where(self._fixed, 0.0, gradient), dtype=np.float64)
+        gradient = np.asarray(self._sigma * w, dtype=np.float64)
+        gradient += found.gradient
+        if self._pull is not None:
+            gradient -= self._pull
+        return gradient if self._fixed is None else np.where(self._fixed, 0.0, gradient)
 
     def _steepest(self, w: FloatArray, smooth: FloatArray) -> FloatArray:
         """The subgradient of least norm: at w_j = 0 the one that a step to either side sees, or 0."""
@@ -99,3 +132,19 @@ def _separable(penalty: Penalty) -> Separable:
     quadratic = penalty.quadratic
     assert quadratic is not None
     return Separable(0.0, 0.0, kappa=quadratic.sigma, center=quadratic.center)
+
+
+def _products(rows: FloatArray, others: FloatArray) -> FloatArray:
+    """float64[a, b]: inner products of rows [a, d] and others [b, d], in one fixed order."""
+    total = np.zeros((len(rows), len(others)))
+    for first in range(0, rows.shape[1], _STRETCH):
+        total += rows[:, first : first + _STRETCH] @ others[:, first : first + _STRETCH].T
+    return total
+
+
+def _combination(c: FloatArray, rows: FloatArray, scale: float, gradient: FloatArray) -> FloatArray:
+    """float64[d] = c rows + scale gradient"""
+    result = scale * gradient
+    for first in range(0, len(result), _STRETCH):
+        result[first : first + _STRETCH] += c @ rows[:, first : first + _STRETCH]
+    return result
