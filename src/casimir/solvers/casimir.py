@@ -16,6 +16,7 @@ from casimir.solvers.regimes import Sequence
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.untuned import Settings, Untuned
+from casimir.solvers.untuned_saga import UntunedSAGA
 
 _SCHEMES = ("untuned", "const", "adapt")
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
@@ -102,7 +103,8 @@ class Casimir:
             run_catalyst(self, objective, w0, monitor, rng)
             return
         settings = Settings(self.inner, self.alpha0, self._mu(objective, monitor.tol), self.kappa, self.inner_epochs)
-        Untuned(settings, objective, w0, monitor, rng).run()
+        scheme = UntunedSAGA if hasattr(self.inner, "sweep") else Untuned
+        scheme(settings, objective, w0, monitor, rng).run()
 
     def _mu(self, objective: Objective, tol: float) -> Sequence:
         """mu as it was given, here or to the inner solver; None where stages are to find it."""

@@ -86,6 +86,20 @@ def beta_of(alpha: float, next_alpha: float, scale: float, next_scale: float) ->
     return alpha * (1.0 - alpha) * scale / (alpha**2 * scale + next_alpha * next_scale)
 
 
+def extrapolation(alpha: float | None, alpha0: float | None, lam: float, kappa: float) -> tuple[float, float | None]:
+    """(beta_k, alpha_k) for kappa_{k+1} = kappa_k. alpha None begins anew, at alpha0 or (sqrt(5) - 1) / 2.
+
+    thm:catalyst:outer needs alpha_0 of at least sqrt(q), q = lam / (lam + kappa). Without a centre there is no step.
+    """
+    if kappa == 0.0:
+        return 0.0, None
+    scale = lam + kappa
+    if alpha is None:
+        alpha = max(GOLDEN if alpha0 is None else alpha0, math.sqrt(lam / scale))
+    following = next_alpha_of(alpha, scale, scale, lam)
+    return beta_of(alpha, following, scale, scale), following
+
+
 def default_kappa(lipschitz: float, lam: float, n: int, decreasing: bool) -> float:
     """The kappa that minimises the total complexity with SVRG, given L = A_omega / mu.
 

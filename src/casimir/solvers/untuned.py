@@ -8,7 +8,7 @@
       F_mu(z') > F_mu(z): take t and restart beta; F_mu(t) > F_mu(z) too: stay at z, L *= 2
       r = (F_mu(z) - F_mu(z')) / (what the tangents of the losses at z promise):  r > 3/4: L *= 0.8;  r < 0.35: L *= 1.4
       the losses hardly fall along z: look for a shorter z
-      gain < 0.3 (F_mu - F) twice running, or F rises: mu /= 2, L *= 2
+      gain < 0.3 (F_mu - F) twice running, or F rises: mu /= 2, L *= 2, unless F_mu - F is small beside F - D
 
 thm:catalyst:outer allows any alpha_0 of at least sqrt(q), and mu_k that fall. It asks for kappa_k that do not fall and
 for subproblems of accuracy delta_k; here kappa falls with L, and one epoch is what a subproblem gets.
@@ -17,7 +17,7 @@ for subproblems of accuracy delta_k; here kappa falls with L, and one epoch is w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,20 +28,20 @@ from casimir.objective import Objective
 from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.first_pass import first_pass, mean_loss, scale_at_zero
-from casimir.solvers.regimes import GOLDEN, Sequence, beta_of, next_alpha_of
+from casimir.solvers.first_pass import first_pass, scale_at_zero
+from casimir.solvers.ray import is_too_long, shorter
+from casimir.solvers.regimes import Sequence, extrapolation
 from casimir.solvers.smoothness import needs_smoothing
 
 _FIRST_L = 4.0  # L = 1 / (4 gamma) at mu = half the first pass's loss
 _CAUTIOUS, _GREEDY = 0.75, 0.35  # r = 1/2 at the best point of a quadratic
 _SHORTER_L, _LONGER_L = 0.8, 1.4
-_SLOW = 0.3  # a gain below this share of F_mu - F is slow,
+_FEWEST_STEPS = 64  # of an epoch: with a handful of examples n steps are not worth a full gradient
+SLOW = 0.3  # a gain below this share of F_mu - F is slow,
 _PATIENCE = 2  # and so many slow epochs end a stage
-_SHRUNK = (0.95, 0.9, 0.8, 0.65, 0.5)  # lengths of z that are tried,
-_FLAT = 0.4  # where the losses fall along z by less than this share of what the penalty rises,
-_RAY_SHARE = 20  # on n/20 examples,
-_RAY_PAUSE = 3  # and again after so many epochs
-_SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
+_NEGLIGIBLE = 0.05  # F_mu - F is small below this share of F - D
+_RAY_PAUSE = 3  # epochs after which a length that was right is looked at again
+SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class Untuned:
         self, settings: Settings, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
     ) -> None:
         self.settings, self.inner, self.objective = settings, settings.inner, objective
+        self.steps = objective.n_active
+        if hasattr(self.inner, "steps"):
+            self.steps = self.inner.steps or max(self.steps, _FEWEST_STEPS)
+            self.inner = replace(self.inner, steps=self.steps)
         self.monitor, self.rng, self.k, self.alpha = monitor, rng, 1, None
         self.dual = objective.trivial_dual()
         self.is_guided = hasattr(self.inner, "advance")
@@ -149,7 +153,7 @@ class Untuned:
 
     def _follow_sequence(self) -> None:
         if self.is_smoothed and callable(self.settings.mu):
-            mu = max(self.settings.mu(self.k - 1), _SMALLEST_MU * self.first_mu)
+            mu = max(self.settings.mu(self.k - 1), SMALLEST_MU * self.first_mu)
             if mu != self.mu:
                 self.mu = mu
                 self.here = self._at(self.here.w, self.here)
@@ -158,7 +162,7 @@ class Untuned:
         given = at(self.settings.kappa, max(self.k - 1, 1))
         if given is not None:
             return given
-        lam, n = self.objective.penalty.strong_convexity, self.objective.n_active
+        lam, n = self.objective.penalty.strong_convexity, self.steps
         if self.lipschitz is None:
             return lam or 1.0 / n
         return self.lipschitz / n - lam if self.lipschitz / n > 2.0 * lam else 0.0
@@ -166,15 +170,16 @@ class Untuned:
     def _epoch(self, kappa: float) -> bool:
         """One subproblem and the extrapolation after it. Returns whether z moved."""
         end = self._solve(kappa)
-        extrapolation, alpha = self._extrapolation(kappa)
+        lam = self.objective.penalty.strong_convexity
+        beta, alpha = extrapolation(self.alpha, self.settings.alpha0, lam, kappa)
         if end is not None:
             t = end.w
-            z = nearest_allowed(self.objective.penalty, t + extrapolation * (t - self.before)) if extrapolation else t
+            z = nearest_allowed(self.objective.penalty, t + beta * (t - self.before)) if beta else t
             if _usable(z):
                 new = self._at(z, end)
                 if self._accept(new, t, alpha):
                     return True
-            if extrapolation and self._accept(self._at(t, end), t, None):
+            if beta and self._accept(self._at(t, end), t, None):
                 return True
         self.alpha, self.before = None, self.here.w
         if self.is_free and self.lipschitz is not None:
@@ -199,18 +204,6 @@ class Untuned:
             self.lipschitz = state.lipschitz
         return state if _usable(state.w) else None
 
-    def _extrapolation(self, kappa: float) -> tuple[float, float | None]:
-        """beta_k and alpha_k."""
-        if kappa == 0.0:
-            return 0.0, None
-        lam, scale = self.objective.penalty.strong_convexity, self.objective.penalty.strong_convexity + kappa
-        alpha = self.alpha
-        if alpha is None:
-            root = math.sqrt(lam / scale)
-            alpha = max(GOLDEN, root) if self.settings.alpha0 is None else max(self.settings.alpha0, root)
-        following = next_alpha_of(alpha, scale, scale, lam)
-        return beta_of(alpha, following, scale, scale), following
-
     def _accept(self, new: InnerState, t: FloatArray, alpha: float | None) -> bool:
         """Takes the new point if F_mu has not risen, and learns from how much it fell."""
         old, found = self.here.evaluation, new.evaluation
@@ -227,43 +220,41 @@ class Untuned:
         return True
 
     def _shrink(self) -> None:
-        """Where the losses hardly fall along z, weights are longer than they need be: try c z with c < 1."""
-        objective, z, found = self.objective, self.here.w, self.here.evaluation
-        penalty, n = objective.penalty, objective.n_active
+        """A shorter z, where a look at a few examples and then F_mu say that it is better."""
+        z, found = self.here.w, self.here.evaluation
         assert found.gradient is not None
-        rise = (penalty.value(z) - penalty.value(0.999 * z)) / 0.001
-        if self.k < self.next_ray or not rise > 0.0 or not dot(found.gradient, z) > -_FLAT * rise:
+        if self.k < self.next_ray or not is_too_long(self.objective, z, found.gradient):
             return
-        order, problem = (
-            objective.permutation(self.rng)[: max(n // _RAY_SHARE, 1)],
-            objective.problem(self.loss.smoothing),
-        )
-        best, length = math.inf, 1.0
-        for c in (1.0, *_SHRUNK):
-            value = mean_loss(problem, order, self.loss, c * z) + penalty.value(c * z)
-            objective.count("searches", len(order))
-            if not value < best:
-                break
-            best, length = value, c
+        length = shorter(self.objective, self.loss, z, self.rng)
         self.next_ray = self.k + _RAY_PAUSE
         if length == 1.0:
             return
-        shorter = self._at(length * z, self.here)
-        if shorter.evaluation.smoothed < found.smoothed:
-            self.here, self.before, self.next_ray = shorter, length * self.before, self.k
+        end = self._at(length * z, self.here)
+        if end.evaluation.smoothed < found.smoothed:
+            self.here, self.before, self.next_ray = end, length * self.before, self.k
 
     def _end_stage(self, old: InnerState, old_value: float, value: float) -> None:
         if not self.has_stages:
             return
         found = self.here.evaluation
         gain = old.evaluation.smoothed - found.smoothed
-        self.slow = self.slow + 1 if gain < _SLOW * (found.smoothed - value) else 0
-        if (self.slow >= _PATIENCE or value > old_value) and self.mu > _SMALLEST_MU * self.first_mu:
+        self.slow = self.slow + 1 if gain < SLOW * (found.smoothed - value) else 0
+        if (self.slow >= _PATIENCE or value > old_value) and self._may_sharpen(found.smoothed - value, value):
             self.slow = 0
             self.mu /= 2.0
             if self.is_free and self.lipschitz is not None:
                 self.lipschitz *= 2.0
             self.here = self._at(self.here.w, self.here)
+
+    def _may_sharpen(self, error: float, value: float) -> bool:
+        """Not while smoothing costs next to nothing of what the certificate says is left to gain.
+
+        A certificate is believed by the square of D / F: at first D is far too low.
+        """
+        bound = max(self.dual.value(self.objective.penalty), 0.0)
+        believed = (bound / value) ** 2 if value > 0.0 else 0.0
+        is_large = error >= _NEGLIGIBLE * believed * (value - bound)
+        return is_large and self.mu > SMALLEST_MU * self.first_mu
 
 
 def _usable(w: FloatArray) -> bool:
