@@ -171,7 +171,7 @@ PENALTIES = [Box(0.3, 10.0), Box(0.05, 0.4)]  # one whose sides do not matter, a
 PRIMAL: list[Any] = [
     SAG(),
     cs.Casimir(SAG()),
-    cs.Casimir(SAG(), warm_start="extrapolation"),
+    cs.Casimir.paper("const", SAG(), warm_start="extrapolation"),
     cs.SGD(),
     cs.SVRG(cs.Entropy()),
     cs.SAGA(cs.Entropy()),

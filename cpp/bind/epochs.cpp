@@ -129,7 +129,8 @@ void bind_epochs(nb::module_& m) {
       .def_ro("mass", &casimir::IterateSum::mass);
   nb::class_<casimir::SeenSums>(m, "SeenSums", "Sums of losses and of expected costs over the steps of an epoch.")
       .def_ro("loss", &casimir::SeenSums::loss)
-      .def_ro("cost", &casimir::SeenSums::cost);
+      .def_ro("cost", &casimir::SeenSums::cost)
+      .def_ro("max_loss", &casimir::SeenSums::max_loss);
 
   nb::class_<Problem>(m, "Problem", "A finite sum with linear scores whose epochs run natively.")
       .def_prop_ro("n_examples", &Problem::n_examples)

@@ -19,10 +19,10 @@ using Order = std::span<const std::int64_t>;
 using Vector = std::span<const double>;
 using MutableVector = std::span<double>;
 
-/// Sums over the oracle calls of an epoch, each times its example's scale: losses f_i(w), and expected costs <u_i,
-/// ell_i>.
+/// Sums over the oracle calls of an epoch, each times its example's scale: losses f_i(w), expected costs <u_i, ell_i>,
+/// and losses without smoothing (NaN after kEntropy).
 struct SeenSums {
-  double loss = 0.0, cost = 0.0;
+  double loss = 0.0, cost = 0.0, max_loss = 0.0;
 };
 
 /// The marginals of one example at a time.
@@ -77,6 +77,7 @@ SeenSums run_steps(const Problem& problem, Order order, const Smoothing& smoothi
     const double scale = problem.scale(i);
     seen.loss += scale * answer.value;
     seen.cost += scale * answer.cost;
+    seen.max_loss += scale * answer.max_value;
     subtract_reference(i, x);
     if (scale != 1.0) {
       const std::int64_t count = problem.marginal_count(i);

@@ -79,12 +79,16 @@ SOLVERS: dict[str, Any] = {
     "gradient": cs.GradientDescent(),
     "gradient-l2": cs.GradientDescent(cs.L2()),
     "casimir": cs.Casimir(),
-    "casimir-decreasing": cs.Casimir(cs.SVRG(cs.L2()), decreasing=True, warm_start="extrapolation"),
-    "casimir-accuracy": cs.Casimir(cs.SVRG(cs.L2(), steps=20), stopping="accuracy", warm_start="prev-iterate"),
+    "casimir-decreasing": cs.Casimir.paper("adapt", cs.SVRG(cs.L2()), warm_start="extrapolation"),
+    "casimir-accuracy": cs.Casimir.paper(
+        "const", cs.SVRG(cs.L2(), steps=20), stopping="accuracy", warm_start="prev-iterate"
+    ),
     "casimir-saga": cs.Casimir(cs.SAGA(cs.L2())),
     "casimir-lbfgs": cs.Casimir(cs.LBFGS(), kappa=0.5),
-    "casimir-lbfgs-accuracy": cs.Casimir(cs.LBFGS(cs.L2()), stopping="accuracy", warm_start="extrapolation"),
-    "casimir-gradient": cs.Casimir(cs.GradientDescent(), stopping="accuracy"),
+    "casimir-lbfgs-accuracy": cs.Casimir.paper(
+        "const", cs.LBFGS(cs.L2()), stopping="accuracy", warm_start="extrapolation"
+    ),
+    "casimir-gradient": cs.Casimir.paper("const", cs.GradientDescent(), stopping="accuracy"),
     "prox-linear": cs.ProxLinear(),
     "prox-linear-dual": cs.ProxLinear(cs.DualProximal(), inner_epochs=3),
 }

@@ -179,7 +179,7 @@ def test_casimir_keeps_to_the_weights_that_the_penalty_allows(inner: Any, stoppi
     d = made.parts.model.n_params
     penalty = cs.Ridge(0.05, nonnegative=np.ones(d, dtype=bool))
     judged = Judged.of(made.lists(None), cs.Log(), penalty)
-    solver = cs.Casimir(inner, kappa=0.3, stopping=stopping)
+    solver = cs.Casimir.paper("const", inner, kappa=0.3, stopping=stopping)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Casimir's inner solver", RuntimeWarning)
         result = cs.minimize(made.objective(cs.Log(), penalty), solver, epochs=6, tol=1e-6)

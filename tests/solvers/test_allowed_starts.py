@@ -41,7 +41,7 @@ def optimum() -> float:
 @pytest.mark.parametrize("warm_start", ["prox-center", "extrapolation", "prev-iterate"])
 def test_extrapolation_never_asks_an_oracle_about_weights_that_are_not_allowed(inner: Any, warm_start: str) -> None:
     objective, mask = cut_objective()
-    result = cs.minimize(objective, cs.Casimir(inner, warm_start=warm_start), epochs=15, tol=1e-3)
+    result = cs.minimize(objective, cs.Casimir.paper("const", inner, warm_start=warm_start), epochs=15, tol=1e-3)
     assert (result.w[mask] >= 0.0).all()
     assert result.dual <= optimum() <= result.objective + 1e-4
 

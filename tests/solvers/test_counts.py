@@ -30,7 +30,7 @@ SOLVERS: dict[str, Any] = {
     "descent": cs.GradientDescent(mu=0.1),
     "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
     "casimir-default": cs.Casimir(),
-    "casimir-accuracy": cs.Casimir(cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy", decreasing=True),
+    "casimir-accuracy": cs.Casimir.paper("adapt", cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy"),
     "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1)),
     "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1)),
     "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1)),
@@ -46,7 +46,7 @@ SMOOTH: dict[str, Any] = {
     "lbfgs": cs.LBFGS(),
     "descent": cs.GradientDescent(),
     "casimir": cs.Casimir(),
-    "casimir-saga": cs.Casimir(cs.SAGA(), stopping="accuracy"),
+    "casimir-saga": cs.Casimir.paper("const", cs.SAGA(), stopping="accuracy"),
     "casimir-lbfgs": cs.Casimir(cs.LBFGS()),
     "prox-linear": cs.ProxLinear(cs.Casimir(), inner_epochs=2),
 }

@@ -27,7 +27,7 @@ SOLVERS = {
     "svrg-hard": cs.SVRG(cs.Hard()),
     "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
     "casimir-default": cs.Casimir(cs.SVRG()),
-    "casimir-accuracy": cs.Casimir(cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy", decreasing=True),
+    "casimir-accuracy": cs.Casimir.paper("adapt", cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy"),
     "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1)),
     "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1)),
     "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1)),
@@ -223,7 +223,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         (lambda: cs.SVRG(steps=0), "steps=0"),
         (lambda: cs.SVRG(mu=np.nan), "mu=nan"),
         (lambda: cs.Casimir(warm_start="zero"), "warm_start='zero'; it must be one of prox-center, extrapolation"),
-        (lambda: cs.Casimir(stopping="never"), "stopping='never'; it must be 'budget' or 'accuracy'"),
+        (lambda: cs.Casimir(stopping="never"), "stopping='never'; it must be one of budget, accuracy"),
         (lambda: cs.Casimir(kappa=0.0), "kappa=0.0; it must be positive"),
         (lambda: cs.DualProximal(kappa=-1.0), "kappa=-1.0; it must be positive"),
         (lambda: cs.DualProximal(cs.BCFW()), r"BCFW\(pairwise=True, ...\)"),
@@ -266,8 +266,8 @@ def test_a_level_of_smoothing_that_does_nothing_is_refused(solver: Any) -> None:
 
 @pytest.mark.parametrize(("loss", "inner"), [("crf", cs.SVRG()), ("hinge", cs.SVRG(cs.Hard()))])
 def test_decreasing_smoothing_that_does_nothing_is_refused(loss: str, inner: Any) -> None:
-    with pytest.raises(ValueError, match="decreasing=True does nothing here"):
-        cs.minimize(tiny_parts().objective(LAM, loss=loss), cs.Casimir(inner, decreasing=True))
+    with pytest.raises(ValueError, match="the adaptive regime does nothing here"):
+        cs.minimize(tiny_parts().objective(LAM, loss=loss), cs.Casimir.paper("adapt", inner))
 
 
 def test_pegasos_without_regularisation_says_what_to_use() -> None:
@@ -284,7 +284,7 @@ def test_pegasos_without_regularisation_says_what_to_use() -> None:
         (cs.SGD(cs.Constant(1e200), smoothing=cs.Entropy(), mu=1.0), 0.3),
         (cs.SVRG(lipschitz=1e-200), 0.0),
         (cs.SVRG(cs.Entropy(), lipschitz=1e-200), 0.0),
-        (cs.Casimir(cs.SVRG(lipschitz=1e-200), kappa=1e-200), 0.0),
+        (cs.Casimir.paper("const", cs.SVRG(lipschitz=1e-200), kappa=1e-200), 0.0),
     ],
 )
 @pytest.mark.parametrize("native", [True, False])

@@ -103,7 +103,7 @@ REGIMES = list(
 @pytest.mark.parametrize(("lam", "decreasing", "warm_start", "stopping"), REGIMES)
 def test_casimir_reaches_the_optimum(lam: float, decreasing: bool, warm_start: str, stopping: str) -> None:
     inner = cs.SVRG(cs.L2(), mu=0.5 if decreasing else 0.02, steps=20)
-    solver = cs.Casimir(inner, decreasing=decreasing, warm_start=warm_start, stopping=stopping)
+    solver = cs.Casimir.paper("adapt" if decreasing else "const", inner, warm_start=warm_start, stopping=stopping)
     epochs = 80 if stopping == "budget" else 10
     result = cs.minimize(tiny_parts().objective(lam), solver, epochs=epochs, tol=1e-3)
     check(result, optimum(lam), 2e-2)
@@ -126,7 +126,7 @@ INNER = {
 @pytest.mark.parametrize("warm_start", ["prox-center", "extrapolation", "prev-iterate"])
 @pytest.mark.parametrize("inner", INNER)
 def test_casimir_reaches_the_optimum_around_any_inner_solver(inner: str, warm_start: str) -> None:
-    solver = cs.Casimir(INNER[inner], warm_start=warm_start)
+    solver = cs.Casimir.paper("const", INNER[inner], warm_start=warm_start)
     result = cs.minimize(tiny_parts().objective(LAM), solver, epochs=400, tol=1e-3)
     check(result, optimum(LAM), 2e-2)
 
@@ -134,7 +134,7 @@ def test_casimir_reaches_the_optimum_around_any_inner_solver(inner: str, warm_st
 @pytest.mark.parametrize("inner", [cs.SAGA(), cs.LBFGS(), cs.GradientDescent()], ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize("stopping", ["budget", "accuracy"])
 def test_casimir_certifies_the_optimum_of_a_crf_around_any_inner_solver(inner: Any, stopping: str) -> None:
-    solver = cs.Casimir(inner, stopping=stopping)
+    solver = cs.Casimir.paper("const", inner, stopping=stopping)
     result = cs.minimize(tiny_parts().objective(LAM, loss="crf"), solver, epochs=300, tol=1e-6)
     assert result.converged
     check(result, optimum(LAM, "crf"), 1e-6)
@@ -156,7 +156,7 @@ def test_steps_without_smoothing_come_close(solver: Any) -> None:
         cs.SGD(cs.InverseRoot(0.5), averaging="uniform"),
         cs.SVRG(),
         cs.Casimir(cs.SVRG()),
-        cs.Casimir(cs.SVRG(), stopping="accuracy"),
+        cs.Casimir.paper("const", cs.SVRG(), stopping="accuracy"),
         cs.LBFGS(),
         cs.SAGA(),
         cs.GradientDescent(),

@@ -24,10 +24,10 @@ SOLVERS: dict[str, Any] = {
     "lbfgs": cs.LBFGS(mu=0.1),
     "descent": cs.GradientDescent(mu=0.1),
     "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
-    "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1), warm_start="extrapolation", stopping="accuracy"),
-    "casimir-saga-prev": cs.Casimir(cs.SAGA(mu=0.1), warm_start="prev-iterate", stopping="accuracy"),
-    "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1), stopping="accuracy"),
-    "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1), decreasing=True),
+    "casimir-saga": cs.Casimir.paper("const", cs.SAGA(mu=0.1), warm_start="extrapolation", stopping="accuracy"),
+    "casimir-saga-prev": cs.Casimir.paper("const", cs.SAGA(mu=0.1), warm_start="prev-iterate", stopping="accuracy"),
+    "casimir-lbfgs": cs.Casimir.paper("const", cs.LBFGS(mu=0.1), stopping="accuracy"),
+    "casimir-descent": cs.Casimir.paper("adapt", cs.GradientDescent(mu=0.1)),
 }
 DUAL: dict[str, Any] = {
     "bcfw": cs.BCFW(),
@@ -173,7 +173,7 @@ def test_a_penalty_that_lies_breaks_the_certificate(solver: Any) -> None:
         (cs.SGD(), "start, epoch"),
         (cs.BCFW(), "smoothing, mu, start, epoch"),
         (cs.DualProximal(), "smoothing, mu, start, epoch"),
-        (cs.Casimir(), "smoothing, mu, start, epoch"),
+        (cs.Casimir(), "smoothing, start, epoch"),
         (cs.SVRG, "start"),
         (None, "smoothing, mu, start, epoch"),
     ],
@@ -211,7 +211,7 @@ def test_casimir_runs_around_an_inner_solver_of_a_user() -> None:
 def test_decreasing_smoothing_goes_on_for_thousands_of_epochs(inner: Any, penalty: float) -> None:
     """mu_k falls below the smallest double after some thousand epochs, were it not kept above."""
     objective = tiny_parts().objective(penalty)
-    result = cs.minimize(objective, cs.Casimir(inner, decreasing=True), epochs=5000, tol=0.0)
+    result = cs.minimize(objective, cs.Casimir.paper("adapt", inner), epochs=5000, tol=0.0)
     assert result.status in ("epochs", "converged", "stalled")
     mu = result.trace["mu"]
     assert np.all(mu > 0.0)
@@ -222,7 +222,7 @@ def test_decreasing_smoothing_goes_on_for_thousands_of_epochs(inner: Any, penalt
 
 def test_the_accuracy_rule_warns_once_when_it_hits_its_cap() -> None:
     """Without smoothing gradients do not vanish, so no accuracy is ever shown."""
-    solver = cs.Casimir(cs.SVRG(cs.Hard(), lipschitz=20.0), stopping="accuracy")
+    solver = cs.Casimir.paper("const", cs.SVRG(cs.Hard(), lipschitz=20.0), stopping="accuracy")
     objective = chain_parts(n=8).objective(0.1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -240,7 +240,7 @@ def test_the_accuracy_rule_warns_once_when_it_hits_its_cap() -> None:
     "inner", [cs.SVRG(), cs.SAGA(), cs.LBFGS(), cs.GradientDescent()], ids=lambda s: type(s).__name__
 )
 def test_the_accuracy_rule_does_not_warn_on_a_smooth_loss(inner: Any, warm_start: str) -> None:
-    solver = cs.Casimir(inner, stopping="accuracy", warm_start=warm_start)
+    solver = cs.Casimir.paper("const", inner, stopping="accuracy", warm_start=warm_start)
     for penalty in (LAM, cs.ElasticNet(LAM, 0.5)):
         result = cs.minimize(tiny_parts().objective(penalty, "crf"), solver, epochs=60, tol=1e-10)
         assert result.gap <= 1e-6

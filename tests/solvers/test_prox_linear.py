@@ -14,13 +14,13 @@ import casimir as cs
 from casimir.scores import FloatArray
 
 LAM = 0.05
-CASIMIR_SVRG = cs.Casimir(cs.SVRG(cs.L2(10), mu=0.2))
+CASIMIR_SVRG = cs.Casimir.paper("const", cs.SVRG(cs.L2(10), mu=0.2))
 INNER = {
     "casimir-svrg": CASIMIR_SVRG,
     "svrg": cs.SVRG(cs.L2(10), mu=0.2),
     "dual": cs.DualProximal(),
     "bcfw": cs.BCFW(),
-    "entropy": cs.Casimir(cs.SVRG(cs.Entropy(), mu=0.2), decreasing=True),
+    "entropy": cs.Casimir.paper("adapt", cs.SVRG(cs.Entropy(), mu=0.2)),
 }
 
 
@@ -134,7 +134,7 @@ def test_tolerances_decide_how_long_the_inner_solver_runs() -> None:
 
 
 def test_smoothing_follows_from_the_tolerances() -> None:
-    solver = cs.ProxLinear(cs.Casimir(cs.SVRG(cs.L2(10))), 1.0, eps0=0.3, inner_epochs=2)
+    solver = cs.ProxLinear(cs.Casimir.paper("const", cs.SVRG(cs.L2(10))), 1.0, eps0=0.3, inner_epochs=2)
     np.testing.assert_allclose(run(elu_parts(), solver, 3).trace["mu"], 0.3 / (10 * 0.5) / np.arange(1, 4))
 
 
@@ -151,7 +151,7 @@ def test_step_sizes_are_found_when_the_truth_is_always_the_first_output(scale: f
 
 def test_stored_jacobians_and_products_give_the_same_steps() -> None:
     parts = elu_parts()
-    short = cs.Casimir(cs.SVRG(cs.L2(10), mu=0.2, lipschitz=50.0))  # long steps would magnify rounding
+    short = cs.Casimir.paper("const", cs.SVRG(cs.L2(10), mu=0.2, lipschitz=50.0))  # long steps would magnify rounding
     a, b = (run(parts, cs.ProxLinear(short, jacobian=kind), 4) for kind in ("stored", "products"))
     np.testing.assert_allclose(a.trace["objective"], b.trace["objective"], rtol=1e-6)
     assert a.trace["oracle_calls"].tolist() == b.trace["oracle_calls"].tolist()

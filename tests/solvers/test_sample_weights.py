@@ -125,7 +125,7 @@ SOLVERS: dict[str, tuple[Any, int]] = {
     "saga": (cs.SAGA(cs.L2(), mu=0.05), 1500),
     "lbfgs": (cs.LBFGS(mu=0.02), 200),
     "descent": (cs.GradientDescent(mu=0.02), 600),
-    "casimir": (cs.Casimir(cs.SVRG(cs.L2(), mu=0.05)), 200),
+    "casimir": (cs.Casimir(cs.SVRG(cs.L2())), 200),
     "casimir-saga": (cs.Casimir(cs.SAGA(cs.L2(), mu=0.05)), 600),
 }
 

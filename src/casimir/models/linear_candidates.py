@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,19 @@ class LinearCandidateModel:
                 )
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "offsets", offsets)
+
+    def longest_rows(self, y: Any) -> FloatArray:
+        """float64[n] = max_y |Phi(y) - Phi(y_i)|^2"""
+        return np.array([float((rows * rows).sum(axis=1).max()) for rows in self._differences(y)])
+
+    def singular_values(self, y: Any) -> FloatArray:
+        """float64[n]: the largest singular value of the rows Phi(y) - Phi(y_i), squared"""
+        return np.array([float(np.linalg.norm(rows, 2)) ** 2 for rows in self._differences(y)])
+
+    def _differences(self, y: Any) -> Iterator[FloatArray]:
+        for i, output in enumerate(y):
+            rows = self.features[self.offsets[i] : self.offsets[i + 1]].astype(np.float64)
+            yield rows - rows[int(output[0])]
 
     @property
     def n_examples(self) -> int:

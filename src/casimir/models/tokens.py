@@ -64,6 +64,19 @@ class TokenModel:
         """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
 
+    def longest_rows(self, y: Any) -> FloatArray:
+        """float64[n], at least max_y |Phi(y) - Phi(y_i)|^2: 2 (|sum_t |x_t||^2 + (p_i - 1)^2 + extra rows).
+
+        Sums of features, of pairs and of ends are each at most that long for every output, and two sums of entries that
+        are not negative differ by no more than the root of both squares.
+        """
+        lengths = np.diff(self.X.offsets)
+        sums = sp.csr_array(
+            (np.ones(self.X.n_tokens), np.arange(self.X.n_tokens), self.X.offsets), (len(self.X), self.X.n_tokens)
+        ) @ abs(self._pick(None)[0])
+        squares = np.asarray(sums.multiply(sums).sum(axis=1), dtype=np.float64).ravel()
+        return np.asarray(2.0 * (squares + np.maximum(lengths - 1, 0) ** 2 + self.extra_rows), dtype=np.float64)
+
     def _rows(self, w: FloatArray) -> FloatArray:
         """A view of w: [rows, L]."""
         return w.reshape(-1, self.stride)[:, : self.n_labels]

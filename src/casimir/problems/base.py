@@ -5,6 +5,7 @@ ell_i(y) is the cost of y, plus offset_i(y) - offset_i(y_i) where the scores hav
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -54,11 +55,15 @@ class Truth(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the oracle tells of one example at w: f_i(w), <u_i, ell_i>, and float64[m_i], the marginals of u_i."""
+    """What the oracle tells of one example at w: f_i(w), <u_i, ell_i>, and float64[m_i], the marginals of u_i.
+
+    max_value  the loss without smoothing; NaN where the oracle does not see it
+    """
 
     value: float
     cost: float
     marginals: FloatArray
+    max_value: float = math.nan
 
 
 @dataclass(slots=True)

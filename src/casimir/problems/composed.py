@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -97,7 +98,9 @@ class ComposedProblem:
         batch = self._batch(w, smoothing, mu, [i], True)
         assert batch.around is not None
         self._last = i, batch.around
-        return Answer(float(batch.loss[0]), float(batch.cost[0]), self._flat.flatten(batch.smoothed.marginals))
+        found, loss = batch.smoothed, float(batch.loss[0])
+        over = math.nan if found.max_value is None else loss + float(found.max_value[0] - found.value[0])
+        return Answer(loss, float(batch.cost[0]), self._flat.flatten(found.marginals), over)
 
     def truth(self, i: int) -> FloatArray:
         return self._flat.flatten(self.true_parts.select([i]))

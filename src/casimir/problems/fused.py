@@ -233,8 +233,8 @@ class FusedProblem:
         return Pass(value, seen, upper, cost, exact, out, marginals)
 
     def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer:
-        value, _, cost, marginals = self.core.oracle(i, w, known_smoothing(smoothing, mu))
-        return Answer(value, cost, marginals)
+        value, max_value, cost, marginals = self.core.oracle(i, w, known_smoothing(smoothing, mu))
+        return Answer(value, cost, marginals, max_value)
 
     def truth(self, i: int) -> FloatArray:
         truth: FloatArray = self.core.truth(i)

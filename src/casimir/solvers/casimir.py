@@ -2,195 +2,117 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from casimir._arrays import dot
-from casimir.losses import Loss, smoothed
+from casimir._validate import positive_int
 from casimir.objective import Objective
-from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray
-from casimir.solvers.base import Inner, InnerState, Monitor, check_inner
-from casimir.solvers.regimes import Regime, default_kappa
+from casimir.solvers.base import Inner, Monitor, check_inner
+from casimir.solvers.catalyst import run_catalyst
+from casimir.solvers.regimes import Sequence
 from casimir.solvers.smoothness import level_of, needs_smoothing
 from casimir.solvers.svrg import SVRG
+from casimir.solvers.untuned import Settings, Untuned
+from casimir.solvers.untuned_saga import UntunedSAGA
 
+_SCHEMES = ("untuned", "const", "adapt")
 _WARM_STARTS = ("prox-center", "extrapolation", "prev-iterate")
-_DECREASING_MU = 2.0  # the paper's start for named entity recognition; later mu_k hardly depend on it
-_SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
-_MAX_INNER_EPOCHS = 100  # where gradients do not vanish (Hard, L2 beyond its k outputs) delta_k may be out of reach,
-_LONGEST_SEARCH = 2.0**10  # and no step size helps
-_ROUNDING = 1e-14  # relative to the subproblem's value: what is left to gain when nothing is
+_PAPER_SVRG = SVRG(iterate="average", sampling="replacement")
 
 
 @dataclass(frozen=True)
 class Casimir:
     """w_k ~ argmin_w F_{mu_k}(w) + (kappa_k/2) |w - z_{k-1}|^2,   z_k = w_k + beta_k (w_k - w_{k-1}).
 
-    inner       minimises the subproblems, with its own smoothing and mu: SVRG() makes it the paper's Casimir-SVRG;
-                SAGA(), LBFGS(), GradientDescent(), or anything that meets `casimir.solvers.base.Inner`
-    decreasing  constant or decreasing smoothing mu_k
-    kappa       None: that of prop:c:total_compl_svrg_sc and its siblings
+    As it is, a scheme that needs no tuning: mu_k falls in stages, kappa_k follows L, the extrapolation restarts (see
+    `casimir.solvers.untuned`). `Casimir.paper` makes the paper's algorithm to the letter.
+
+    inner       minimises the subproblems, with its own smoothing: SVRG(); SAGA(), whose scheme makes no full gradients;
+                LBFGS(), GradientDescent(), or anything that meets `casimir.solvers.base.Inner`
+    scheme      "untuned", or the paper's sequences "const" or "adapt"
+    alpha0      in (0, 1); None: max((sqrt(5) - 1)/2, sqrt(q)), or the paper's
+    mu, kappa   a number, or a function of k = 1, 2, ... that gives mu_k, kappa_k; None: the scheme's own. A number is
+                the constant in the paper's sequences
+    inner_epochs    inner epochs per subproblem
+
+    Of the paper's sequences alone:
+    delta       relative accuracies delta_k of the subproblems, like mu; needs stopping="accuracy"
     warm_start  where the inner solver starts: "prox-center", "extrapolation" or "prev-iterate"
-    stopping    "budget": one inner epoch (n steps) per subproblem; "accuracy": inner epochs until the gradient shows
-                the relative accuracy delta_k of eq. (stopping_criterion), 100 at most
+    stopping    "budget": inner_epochs per subproblem; "accuracy": inner epochs until the gradient shows the relative
+                accuracy delta_k of eq. (stopping_criterion), 100 at most
     """
 
     inner: Inner = SVRG()
-    decreasing: bool = False
-    kappa: float | None = None
+    scheme: str = "untuned"
+    alpha0: float | None = None
+    mu: Sequence = None
+    kappa: Sequence = None
+    delta: Sequence = None
+    inner_epochs: int = 1
     warm_start: str = "prox-center"
     stopping: str = "budget"
 
+    @classmethod
+    def paper(cls, regime: str = "const", inner: Inner | None = None, **options: Any) -> Casimir:
+        """algo:catalyst with the sequences of the paper's propositions.
+
+        regime   "const": mu_k = mu (prop:c:total_compl_svrg_sc, prop:c:total_compl_svrg_smooth); "adapt": mu_k falls
+                 (prop:c:total_compl_sc:dec_smoothing and its sibling). Which of the two depends on lam > 0
+        inner    None: SVRG(iterate="average", sampling="replacement"), with L by search, as the paper tunes it. With
+                 lipschitz="bound" L = A_omega / mu, and kappa is the propositions'
+        options  alpha0, mu, kappa, delta, inner_epochs, warm_start, stopping
+        """
+        if regime not in ("const", "adapt"):
+            raise ValueError(f"regime={regime!r}; it must be 'const' or 'adapt'.")
+        return cls(_PAPER_SVRG if inner is None else inner, regime, **options)
+
     def __post_init__(self) -> None:
         check_inner(self.inner)
-        if self.warm_start not in _WARM_STARTS:
-            raise ValueError(f"warm_start={self.warm_start!r}; it must be one of {', '.join(_WARM_STARTS)}.")
-        if self.stopping not in ("budget", "accuracy"):
-            raise ValueError(f"stopping={self.stopping!r}; it must be 'budget' or 'accuracy'.")
-        if self.kappa is not None and not self.kappa > 0.0:
-            raise ValueError(f"kappa={self.kappa}; it must be positive, or None for the default.")
+        for name, choices in (("scheme", _SCHEMES), ("warm_start", _WARM_STARTS), ("stopping", ("budget", "accuracy"))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}; it must be one of {', '.join(choices)}.")
+        for name in ("mu", "kappa", "delta"):
+            value = getattr(self, name)
+            if value is not None and not callable(value) and not value > 0.0:
+                raise ValueError(f"{name}={value}; it must be positive, a function of k, or None for the default.")
+        if self.alpha0 is not None and not 0.0 < self.alpha0 < 1.0:
+            raise ValueError(f"alpha0={self.alpha0}; it must lie between 0 and 1, or be None for the default.")
+        positive_int(self.inner_epochs, "inner_epochs")
+        self._check_used()
+
+    def _check_used(self) -> None:
+        """An option that would do nothing is an error."""
+        if self.mu is not None and self.inner.mu is not None:
+            raise ValueError(f"Casimir: mu={self.mu} and the inner solver's mu={self.inner.mu}; give one of them.")
+        if self.scheme == "untuned" and (self.warm_start, self.stopping) != ("prox-center", "budget"):
+            raise ValueError(
+                "warm_start and stopping belong to the paper's sequences; the untuned scheme starts at z and gives "
+                "every subproblem inner_epochs. Use Casimir.paper('const', ...)."
+            )
+        if self.delta is not None and self.stopping != "accuracy":
+            raise ValueError("delta does nothing with stopping='budget'. Use Casimir.paper(..., stopping='accuracy').")
+        if self.inner_epochs != 1 and self.stopping == "accuracy":
+            raise ValueError("inner_epochs does nothing with stopping='accuracy'. Leave it out.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_convex("Casimir")
-        mu0, smoothing = self._first_mu(objective, monitor.tol), self.inner.smoothing
-        first_loss = smoothed(objective.loss, smoothing, mu0)
-        first = self.inner.start(objective, first_loss, w0, rng, None)
-        regime = Regime(objective.penalty.strong_convexity, self._kappa(objective, first), mu0, self.decreasing)
-        subproblems = _Subproblems(self.inner, rng, first, first_loss)
-        dual = objective.trivial_dual()
-        w, z, z_before = w0, w0, w0
-        alpha, k = regime.alpha0, 0
-        while True:
-            k += 1
-            mu = max(regime.mu(k), _SMALLEST_MU * mu0)
-            loss = smoothed(objective.loss, smoothing, mu)
-            kappa = regime.kappa(k)
-            problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
-            delta = regime.delta(k) if self.stopping == "accuracy" else None
-            start = nearest_allowed(objective.penalty, self._start(w, z, z_before, regime, k))
-            new = subproblems.solve(problem, loss, start, kappa, z, delta)
-            for state in subproblems.seen:
-                if state.evaluation.dual is not None:
-                    dual = dual.towards(state.evaluation.dual, objective.penalty)
-            moved, found = new.w - z, new.evaluation
-            square = 0.5 * kappa * dot(moved, moved)  # the subproblem's, which is not F's
-            if monitor.epoch(
-                new.w,
-                objective=None if found.objective is None else found.objective - square,
-                smoothed=found.smoothed - square,
-                dual=dual,
-                mu=mu or None,
-                kappa=kappa,
-                lipschitz=new.lipschitz,
-            ):
-                return
-            next_alpha = regime.next_alpha(alpha, k)
-            z_before, z = z, new.w + regime.beta(alpha, next_alpha, k) * (new.w - w)
-            w, alpha = new.w, next_alpha
+        if self.scheme != "untuned":
+            run_catalyst(self, objective, w0, monitor, rng)
+            return
+        settings = Settings(self.inner, self.alpha0, self._mu(objective, monitor.tol), self.kappa, self.inner_epochs)
+        scheme = UntunedSAGA if hasattr(self.inner, "sweep") else Untuned
+        scheme(settings, objective, w0, monitor, rng).run()
 
-    def _first_mu(self, objective: Objective, tol: float) -> float:
-        if self.decreasing and not needs_smoothing(objective, self.inner.smoothing):
-            raise ValueError(
-                "Casimir: decreasing=True does nothing here, because nothing is smoothed. Leave it out, or give the "
-                "inner solver of a hinge loss a smoothing."
-            )
-        if self.decreasing and self.inner.mu is None:
-            return _DECREASING_MU
-        return level_of(objective, self.inner.smoothing, self.inner.mu, tol, type(self.inner).__name__)
-
-    def _kappa(self, objective: Objective, first: InnerState) -> float:
-        if self.kappa is not None:
-            return self.kappa
-        lam = objective.penalty.strong_convexity
-        if first.lipschitz is None:
-            return lam or 1.0 / objective.n_active
-        return default_kappa(first.lipschitz, lam, objective.n_active, self.decreasing)
-
-    def _start(self, w: FloatArray, z: FloatArray, z_before: FloatArray, regime: Regime, k: int) -> FloatArray:
-        if self.warm_start == "prev-iterate":
-            return w
-        if self.warm_start == "extrapolation":
-            share = regime.kappa(k) / (regime.lam + regime.kappa(k))
-            return np.asarray(w + share * (z - z_before), dtype=np.float64)
-        return z
-
-
-class _Subproblems:
-    """Solves one proximal subproblem after another.
-
-    The first search for L sees only the first steps from w0; later L is doubled whenever an epoch makes a subproblem
-    worse. `seen` has the states of the last subproblem, for their dual points.
-    """
-
-    def __init__(self, inner: Inner, rng: np.random.Generator, first: InnerState, first_loss: Loss) -> None:
-        self.inner, self.rng, self.before = inner, rng, first
-        self._first, self._first_loss = first, first_loss
-        self.seen: list[InnerState] = []
-        self._has_warned = False
-
-    def solve(
-        self, problem: Objective, loss: Loss, start: FloatArray, kappa: float, z: FloatArray, delta: float | None
-    ) -> InnerState:
-        """One epoch without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        if self.before is self._first and start is self._first.w and loss == self._first_loss:
-            state = self._first  # the centre is there, so that the subproblem's square is 0
-        else:
-            state = self.inner.start(problem, loss, start, self.rng, self.before)
-        self.seen = [state]
-        if delta is None:
-            state = self._epoch(problem, loss, state)
-        else:
-            state = self._until_accurate(problem, loss, state, kappa, z, delta)
-        self.before = state
-        return state
-
-    def _until_accurate(
-        self, problem: Objective, loss: Loss, state: InnerState, kappa: float, z: FloatArray, delta: float
-    ) -> InnerState:
-        first = state.lipschitz
-        for _ in range(_MAX_INNER_EPOCHS):
-            if _is_accurate(problem, state, kappa, z, delta):
-                return state
-            trial = self._epoch(problem, loss, state)
-            if not trial.is_worse:
-                if np.array_equal(trial.w, state.w):  # no step improves any more: as accurate as doubles are
-                    return trial
-                state = trial
-                continue
-            state = replace(state, lipschitz=trial.lipschitz)
-            if first is not None and trial.lipschitz is not None and trial.lipschitz > _LONGEST_SEARCH * first:
-                return replace(state, lipschitz=first)
-        if not self._has_warned:
-            self._has_warned = True
-            warnings.warn(
-                f"Casimir's inner solver did not reach the relative accuracy {delta:.2g} in {_MAX_INNER_EPOCHS} epochs "
-                "and went on without it. An exact smoothing, such as L2() or Entropy(), or stopping='budget' helps.",
-                RuntimeWarning,
-                stacklevel=5,
-            )
-        return state
-
-    def _epoch(self, problem: Objective, loss: Loss, state: InnerState) -> InnerState:
-        trial = self.inner.epoch(problem, loss, state, self.rng)
-        self.seen.append(trial)
-        return trial
-
-
-def _is_accurate(problem: Objective, state: InnerState, kappa: float, z: FloatArray, delta: float) -> bool:
-    """The gradient is that of the subproblem, or the length of a proximal step over the step size.
-
-    A point that nothing improves any more is accurate too: where z is optimal, w - z vanishes with the gradient.
-    """
-    gradient, penalty, moved = state.evaluation.gradient, problem.penalty, state.w - z
-    assert gradient is not None
-    quadratic, sigma = penalty.quadratic, penalty.strong_convexity
-    if quadratic is None:
-        t = 1.0 / ((state.lipschitz or 1.0) + sigma)
-        gradient = (state.w - penalty.prox(state.w - t * gradient, t)) / t
-    else:
-        gradient = gradient + quadratic.sigma * (state.w if quadratic.center is None else state.w - quadratic.center)
-    nothing = 2.0 * sigma * _ROUNDING * abs(state.evaluation.smoothed)
-    return dot(gradient, gradient) <= max(sigma * delta * kappa * dot(moved, moved), nothing)
+    def _mu(self, objective: Objective, tol: float) -> Sequence:
+        """mu as it was given, here or to the inner solver; None where stages are to find it."""
+        given = self.inner.mu if self.mu is None else self.mu
+        if given is None:
+            return None
+        if not callable(given):
+            return level_of(objective, self.inner.smoothing, given, tol, type(self.inner).__name__)
+        if not needs_smoothing(objective, self.inner.smoothing):
+            raise ValueError("Casimir: mu does nothing here, because nothing is smoothed. Leave it out.")
+        return given

@@ -10,18 +10,20 @@ import numpy as np
 from casimir._validate import positive_float, positive_int
 from casimir.duality import DualPoint
 from casimir.linearized import Linearized
-from casimir.losses import smoothed
+from casimir.losses import is_smooth, smoothed
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.smoothing import L2
 from casimir.solvers.base import Monitor, Solver, check_solver
 from casimir.solvers.casimir import Casimir
+from casimir.solvers.dual_proximal import DualProximal
 from casimir.solvers.run import Callback, minimize
 from casimir.solvers.smoothness import default_mu, mu_for, needs_smoothing
 from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import TraceRow
 
 _INNER_EPOCHS = 5  # as in Sec. 7.3
+_DUAL_EPOCHS = 10  # of a dual solver, which begins every step at the truth
 _MOST_INNER_EPOCHS = 100  # when a tolerance decides
 _LONGER, _SHORTER = 2.0, 0.25  # factors on eta
 _LONGEST_ETA = 10.0  # times 1/lam: beyond, the penalty alone holds a step back, and |w - w'| / eta tells nothing
@@ -31,14 +33,16 @@ _LONGEST_ETA = 10.0  # times 1/lam: beyond, the penalty alone holds a step back,
 class ProxLinear:
     """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
 
-    inner         minimises the convex subproblems: Casimir-SVRG from w_{k-1}, or a dual solver such as DualProximal()
+    inner         minimises the convex subproblems. None: DualProximal(), which needs no smoothing, where the loss is a
+                  hinge, and the paper's Casimir-SVRG with k = 10 where it is smooth
     eta           step length; None: found on the way: doubled, up to 10/lam, after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
-    inner_epochs  epochs of the inner solver per step. None: 5 without eps0, else at most 100
+    inner_epochs  epochs of the inner solver per step. None: without eps0 10 of a dual solver and 5 of others, as in the
+                  paper; else at most 100
     eps0          None: a fixed budget; else the inner solver ends at a certified gap of at most eps_k = eps0 / k
     accept        "decrease": w_k = w_{k-1} where F would rise; "always": every step is taken
     smoothing     "adaptive": mu_k = mu / k and L_k = k L_0; "constant": mu_k = mu and L_k = L_0. mu and L_0 are
-                  those of an SVRG inside, found on the first subproblem where they are None
+                  those of an SVRG inside, alone or in Casimir.paper, found on the first subproblem where they are None
     jacobian      "stored", "products" or "auto": whether a subproblem keeps its Jacobians
 
     An epoch is a step. The run ends as "stationary" when no step of length 1/lam (1 for lam = 0) can lower its model by
@@ -46,7 +50,7 @@ class ProxLinear:
     start from small random weights.
     """
 
-    inner: Solver = Casimir(inner=SVRG(L2(k=10)))
+    inner: Solver | None = None
     eta: float | None = None
     inner_epochs: int | None = None
     eps0: float | None = None
@@ -55,7 +59,8 @@ class ProxLinear:
     jacobian: str = "auto"
 
     def __post_init__(self) -> None:
-        check_solver(self.inner)
+        if self.inner is not None:
+            check_solver(self.inner)
         if isinstance(self.inner, ProxLinear):
             raise TypeError("ProxLinear needs a solver of convex problems inside, such as Casimir().")
         for name in ("eta", "eps0"):
@@ -73,13 +78,14 @@ class ProxLinear:
         lam = objective.penalty.strong_convexity
         reference = 1.0 / lam if lam > 0.0 else 1.0
         longest = _LONGEST_ETA * reference if lam > 0.0 else np.inf
+        inner = self._inner(objective)
         eta, levels, k = self.eta or reference, None, 0
         while True:
             k += 1
             problem = Linearized(objective, w, eta, self.jacobian)
             if levels is None:
-                levels = _Levels.found(self.inner, problem, self.eps0, rng)
-            solver, mu = levels.solver(self.inner, k if self.smoothing == "adaptive" else 1)
+                levels = _Levels.found(inner, problem, self.eps0, rng)
+            solver, mu = levels.solver(inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
             del problem  # two Jacobians at a time would be too much
             # What a step can gain never falls with eta, and grows at most linearly.
@@ -107,12 +113,20 @@ class ProxLinear:
             if self.eta is None:
                 eta = min(_LONGER * eta, longest) if step.value <= step.upper else _SHORTER * eta
 
+    def _inner(self, objective: Objective) -> Solver:
+        if self.inner is not None:
+            return self.inner
+        if is_smooth(objective.loss):
+            return Casimir.paper("const", SVRG(L2(k=10), iterate="average", sampling="replacement"))
+        return DualProximal()
+
     def _step(
         self, objective: Objective, problem: Linearized, solver: Solver, k: int, rng: np.random.Generator
     ) -> _Step:
         """Minimises the model from the prox-centre, where the inner solver can start there."""
         start = None if getattr(solver, "starts_at_zero", False) else problem.anchor
-        epochs = self.inner_epochs or (_INNER_EPOCHS if self.eps0 is None else _MOST_INNER_EPOCHS)
+        own = _DUAL_EPOCHS if start is None else _INNER_EPOCHS
+        epochs = self.inner_epochs or (own if self.eps0 is None else _MOST_INNER_EPOCHS)
         callbacks: tuple[Callback, ...] = () if self.eps0 is None else (_EndsBelow(self.eps0 / k),)
         found = minimize(problem, solver, epochs, tol=0.0, seed=rng, callbacks=callbacks, w0=start)
         for kind, calls in asdict(problem.counts).items():
@@ -194,6 +208,8 @@ class _Levels:
 
 
 def _svrg_of(inner: Any) -> SVRG | None:
+    if getattr(inner, "scheme", "") == "untuned":  # it finds its own
+        return None
     candidate = getattr(inner, "inner", inner)
     return candidate if isinstance(candidate, SVRG) else None
 

@@ -17,7 +17,7 @@ from casimir.smoothing import L2, Smoothing
 from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
 from casimir.solvers.smoothness import search_lipschitz
-from casimir.solvers.steps import fused_arguments, fused_sum, gradients, take_step
+from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gradients, take_step
 
 _ROUNDING = 1e-12  # relative changes that mean nothing
 
@@ -94,6 +94,22 @@ class SAGA:
         gamma = self._gamma(objective, state.lipschitz)
         return InnerState(w, after, state.lipschitz * (2.0 if is_worse else 1.0), is_worse, table, gamma)
 
+    def sweep(
+        self, objective: Objective, loss: Loss, w: FloatArray, order: IntArray, lipschitz: float, table: Table
+    ) -> tuple[FloatArray, Seen]:
+        """Steps of 1 / (L + lam) from w over `order`: the mean of the second half of the iterates, and what was seen.
+
+        The table is updated in place.
+        """
+        iterate, averaged = aligned_zeros(objective.n_params), Averaged(aligned_zeros(objective.n_params))
+        iterate[:] = w
+        gamma, problem = 1.0 / (lipschitz + objective.penalty.strong_convexity), objective.problem(loss.smoothing)
+        weights = (np.arange(len(order)) >= len(order) // 2).astype(np.float64)
+        objective.count("steps", len(order))
+        fixed = gamma, objective.penalty, loss, table, objective.n_active, iterate
+        seen = saga_epoch(problem, order, *fixed, averaged, weights)
+        return averaged.mean(iterate), seen
+
     def _gamma(self, objective: Objective, lipschitz: float | None) -> float:
         assert lipschitz is not None
         return 1.0 / (3.0 * lipschitz + objective.penalty.strong_convexity)
@@ -115,23 +131,21 @@ def saga_epoch(
     table: Table,
     n_active: int,
     w: FloatArray,
-) -> None:
-    """Steps over `order`; w and the table are updated in place."""
+    averaged: Averaged | None = None,
+    weights: FloatArray | None = None,
+) -> Seen:
+    """Steps over `order`; w, the table and `averaged`, with weights a_t, are updated in place."""
     fused = fused_arguments(problem, penalty, loss)
+    if averaged is not None:
+        assert weights is not None
+        averaged.total += float(weights.sum())
     if fused is not None:
-        core.saga_epoch(
-            fused.problem,
-            order,
-            gamma,
-            None,
-            fused.penalty,
-            table.marginals,
-            table.mean,
-            fused.smoothing,
-            w,
-            fused_sum(None),
-        )
-        return
+        native, known, smoothing = fused
+        sums = fused_sum(averaged)
+        seen = core.saga_epoch(native, order, gamma, weights, known, table.marginals, table.mean, smoothing, w, sums)
+        if averaged is not None:
+            averaged.mass = sums.mass
+        return Seen(seen.loss, seen.cost, seen.max_loss)
 
     def less(i: int, marginals: FloatArray) -> FloatArray:
         kept = table.marginals[problem.marginal_offset(i) : problem.marginal_offset(i + 1)]
@@ -139,6 +153,14 @@ def saga_epoch(
         kept[:] = marginals
         return change
 
-    for change, _ in gradients(problem, order, loss, w, less):
+    total_seen = Seen(0.0, 0.0, 0.0)
+    total = None if averaged is None else averaged.mass * w - averaged.q
+    for t, (change, answer) in enumerate(gradients(problem, order, loss, w, less)):
         take_step(penalty, w, change + table.mean, gamma)
         table.mean[:] += change / n_active
+        total_seen = total_seen.plus(answer)
+        if total is not None and weights is not None:
+            total += weights[t] * w
+    if averaged is not None and total is not None:
+        averaged.q[:], averaged.mass = -total, 0.0
+    return total_seen

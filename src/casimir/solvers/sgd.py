@@ -113,14 +113,14 @@ def sgd_epoch(
         seen = core.sgd_epoch(fused.problem, order, gamma, weights, fused.penalty, fused.smoothing, w, sums)
         if averaged is not None:
             averaged.mass = sums.mass
-        return Seen(seen.loss, seen.cost)
-    loss_sum = cost_sum = 0.0
+        return Seen(seen.loss, seen.cost, seen.max_loss)
+    total_seen = Seen(0.0, 0.0, 0.0)
     total = None if averaged is None else averaged.mass * w - averaged.q
     for t, (gradient, seen) in enumerate(gradients(problem, order, loss, w, lambda i, u: u - problem.truth(i))):
         take_step(penalty, w, gradient, gamma[t])
-        loss_sum, cost_sum = loss_sum + seen.loss, cost_sum + seen.cost
+        total_seen = total_seen.plus(seen)
         if total is not None and weights is not None:
             total += weights[t] * w
     if averaged is not None and total is not None:
         averaged.q[:], averaged.mass = -total, 0.0
-    return Seen(loss_sum, cost_sum)
+    return total_seen

@@ -21,10 +21,17 @@ from casimir.scores import FloatArray, IntArray
 
 
 class Seen(NamedTuple):
-    """Sums over the oracle calls of an epoch, each times its example's scale: losses f_i(w), costs <u_i, ell_i>."""
+    """Sums over the oracle calls of an epoch, each times its example's scale: losses f_i(w), costs <u_i, ell_i>.
+
+    max_loss  of losses without smoothing; NaN where the oracle does not see them
+    """
 
     loss: float
     cost: float
+    max_loss: float
+
+    def plus(self, other: Seen) -> Seen:
+        return Seen(self.loss + other.loss, self.cost + other.cost, self.max_loss + other.max_loss)
 
 
 @dataclass(slots=True)
@@ -69,7 +76,7 @@ def gradients(
         answer, scale = problem.oracle(i, w, loss.smoothing, loss.mu), problem.scale(i)
         gradient = np.zeros_like(w)
         problem.scatter(i, less(i, answer.marginals), scale, gradient)
-        yield gradient, Seen(scale * answer.value, scale * answer.cost)
+        yield gradient, Seen(scale * answer.value, scale * answer.cost, scale * answer.max_value)
 
 
 def take_step(penalty: Penalty, w: FloatArray, gradient: FloatArray, gamma: float) -> None:

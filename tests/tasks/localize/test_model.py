@@ -108,8 +108,10 @@ def test_other_solvers_end_near_the_same_objective(candidates: CandidateSet, mod
 
 def test_solvers_by_name() -> None:
     assert solver_for("casimir", "linear") == cs.Casimir(inner=cs.SVRG(smoothing=cs.L2(k=10)))
-    assert solver_for("auto", "elu") == cs.ProxLinear(inner=cs.DualProximal(), inner_epochs=10)
-    assert solver_for("casimir", "elu") == cs.ProxLinear(inner=cs.Casimir(inner=cs.SVRG(smoothing=cs.L2(k=10))))
+    assert solver_for("auto", "elu") == cs.ProxLinear()
+    assert solver_for("casimir", "elu") == cs.ProxLinear(
+        inner=cs.Casimir.paper("const", cs.SVRG(smoothing=cs.L2(k=10), iterate="average", sampling="replacement"))
+    )
     assert isinstance(solver_for("sgd", "elu"), cs.SGD)
     assert solver_for("auto", "linear") == "auto"
     with pytest.raises(ValueError, match="'bcfw' needs a score that is linear"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from casimir.smoothing import L2
-from casimir.solvers import SGD, SVRG, Casimir, DualProximal, InverseRoot, ProxLinear
+from casimir.solvers import SGD, SVRG, Casimir, InverseRoot, ProxLinear
 from casimir.solvers.base import Solver
 from casimir.tasks.localize.scores import EluScore
 
@@ -32,6 +32,7 @@ def _nonlinear(name: str) -> Solver:
     if name == "sgd":
         return SGD(schedule=InverseRoot(1.0), averaging="none")
     if name == "casimir":  # as in the paper
-        return ProxLinear(inner=Casimir(inner=SVRG(smoothing=L2(k=K))))
+        paper = SVRG(smoothing=L2(k=K), iterate="average", sampling="replacement")
+        return ProxLinear(inner=Casimir.paper("const", paper))
     # Without smoothing, and with a dual: for as many oracle calls, an objective 3 % lower on images of sheep.
-    return ProxLinear(inner=DualProximal(), inner_epochs=10)
+    return ProxLinear()

@@ -1,0 +1,170 @@
+"""Casimir around SAGA without tuning and without full gradients: a table of every example's last answer.
+
+    one pass of subgradient steps of Polyak's length gamma;  t = z = mean of its second half
+    mu = mean loss of that half / 2;   L = 1 / (3 gamma) + 2 lam n;   the table holds the truth, so that all its gradients are 0
+    every n/2 steps (a permutation runs on):
+      kappa = 2 L/n - lam, or 0 where L/n <= lam
+      steps of 1 / (L + lam + kappa) from z on F_mu + (kappa/2) |. - z|^2;   t = mean of the last half of the iterates
+      z = t + beta (t - t_before)
+    every pass, on the means of the losses that it met, which cost nothing:
+      the losses hardly fall along t: look for a shorter t
+      F's gain < 0.3 (F_mu - F) twice running: mu /= 2, L *= 2;   F_mu rises by a tenth: L *= 2, beta restarts
+
+The evaluation of t after a pass is for the certificate and the trace alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from casimir._arrays import aligned_zeros
+from casimir.losses import Loss, smoothed
+from casimir.objective import Objective
+from casimir.penalties import Proximal, nearest_allowed
+from casimir.scores import FloatArray, IntArray
+from casimir.solvers.base import Monitor
+from casimir.solvers.first_pass import first_pass, scale_at_zero
+from casimir.solvers.ray import is_too_long, shorter
+from casimir.solvers.regimes import extrapolation
+from casimir.solvers.saga import Table
+from casimir.solvers.smoothness import needs_smoothing
+from casimir.solvers.steps import Seen
+from casimir.solvers.untuned import SLOW, SMALLEST_MU, Settings, at
+
+_FIRST_L, _OF_PENALTY = 3.0, 2.0  # L = 1 / (3 gamma) + 2 lam n
+_FEWEST_STEPS = 32  # of half a pass
+_PATIENCE = 2
+_RISE = 1.1  # F_mu that rises by a tenth from pass to pass: steps are too long
+
+
+class UntunedSAGA:
+    """One run. t is the answer, z the next centre, t_before the t before the last."""
+
+    def __init__(
+        self, settings: Settings, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
+    ) -> None:
+        self.settings, self.inner, self.objective, self.monitor, self.rng = (
+            settings,
+            settings.inner,
+            objective,
+            monitor,
+            rng,
+        )
+        self.is_smoothed = needs_smoothing(objective, self.inner.smoothing)
+        self.has_stages = self.is_smoothed and settings.mu is None
+        self.is_free = self.inner.lipschitz is None
+        self.alpha: float | None = None
+        self.slow, self.k = 0, 1
+        self.steps = max(objective.n_active // 2, _FEWEST_STEPS)
+        self.stream = _examples(objective, rng)
+        self.dual = objective.trivial_dual()
+        self._begin(w0)
+
+    def _begin(self, w0: FloatArray) -> None:
+        objective = self.objective
+        scale = scale_at_zero(objective, self.rng)
+        value = scale.loss
+        if w0.any():
+            found = objective.evaluate(w0, gradient=False, count="searches").objective
+            value = math.inf if found is None else found
+        met = first_pass(objective, w0, scale.gamma, self.rng)
+        is_better = bool(np.isfinite(met.w).all()) and met.loss + objective.penalty.value(met.w) <= value
+        self.t = self.t_before = self.z = met.w if is_better else w0
+        natural = 0.5 * max(met.loss if is_better else value, 1e-6 * scale.loss, 1e-300)
+        self.mu = self.first_mu = (at(self.settings.mu, 1) or natural) if self.is_smoothed else 0.0
+        guess = (natural / self.mu if self.mu else 1.0) / (_FIRST_L * scale.gamma)
+        strong = _OF_PENALTY * objective.penalty.strong_convexity * objective.n_active
+        self.lipschitz: float = self.inner.lipschitz or guess + strong
+        self.value, self.smoothed_value = math.inf, math.inf
+        self.table = _at_the_truth(objective, self.loss)
+
+    @property
+    def loss(self) -> Loss:
+        return smoothed(self.objective.loss, self.inner.smoothing, self.mu)
+
+    def run(self) -> None:
+        kappa = self._kappa()
+        while not self._report(kappa):
+            self.k += 1
+            if self.is_smoothed and callable(self.settings.mu):
+                self.mu = max(self.settings.mu(self.k - 1), SMALLEST_MU * self.first_mu)
+            seen = Seen(0.0, 0.0, 0.0)
+            for _ in range(2 * self.settings.inner_epochs):
+                kappa = self._kappa()
+                seen = seen.plus(self._half_pass(kappa))
+            self._judge(seen, 2 * self.settings.inner_epochs * self.steps)
+
+    def _report(self, kappa: float) -> bool:
+        """An evaluation of its own: nothing in it is used by the steps."""
+        found = self.objective.evaluate(self.t, self.loss, count="evaluations")
+        if found.dual is not None:
+            self.dual = self.dual.towards(found.dual, self.objective.penalty)
+        return self.monitor.epoch(
+            self.t,
+            objective=found.objective,
+            smoothed=found.smoothed,
+            dual=self.dual,
+            mu=self.mu or None,
+            kappa=kappa,
+            lipschitz=self.lipschitz,
+            gamma=1.0 / (self.lipschitz + self.objective.penalty.strong_convexity + kappa),
+        )
+
+    def _kappa(self) -> float:
+        given = at(self.settings.kappa, max(self.k - 1, 1))
+        if given is not None:
+            return given
+        lam = self.objective.penalty.strong_convexity
+        return self.lipschitz / self.steps - lam if self.lipschitz / self.steps > 2.0 * lam else 0.0
+
+    def _half_pass(self, kappa: float) -> Seen:
+        penalty = self.objective.penalty
+        problem = self.objective.with_penalty(Proximal(penalty, kappa, self.z)) if kappa > 0.0 else self.objective
+        order: IntArray = np.fromiter(islice(self.stream, self.steps), dtype=np.int64)
+        swept: tuple[FloatArray, Seen] = self.inner.sweep(
+            problem, self.loss, self.z, order, self.lipschitz, self.table
+        )
+        t, seen = nearest_allowed(penalty, swept[0]), swept[1]
+        beta, self.alpha = extrapolation(self.alpha, self.settings.alpha0, penalty.strong_convexity, kappa)
+        self.t_before, self.t = self.t, t
+        self.z = nearest_allowed(penalty, t + beta * (t - self.t_before))
+        return seen
+
+    def _judge(self, seen: Seen, steps: int) -> None:
+        """Stages and lengths, from the losses that the pass has met on its way."""
+        objective, rng, penalty = self.objective, self.rng, self.objective.penalty.value(self.t)
+        value, smoothed_value = seen.max_loss / steps + penalty, seen.loss / steps + penalty
+        if self.is_free and not smoothed_value <= _RISE * self.smoothed_value:
+            self.lipschitz, self.alpha, self.z = 2.0 * self.lipschitz, None, self.t
+        if self.has_stages and not math.isfinite(value):  # the smoothing does not see the max
+            found = objective.evaluate(self.t, gradient=False, count="searches").objective
+            value = math.inf if found is None else found
+        if self.has_stages:
+            gain = self.value - value
+            self.slow = self.slow + 1 if gain < SLOW * (smoothed_value - value) else 0
+        self.value, self.smoothed_value = value, smoothed_value
+        if is_too_long(objective, self.t, self.table.mean):
+            length = shorter(objective, self.loss, self.t, rng)
+            self.t, self.t_before, self.z = length * self.t, length * self.t_before, length * self.z
+        if self.slow >= _PATIENCE and self.mu > SMALLEST_MU * self.first_mu:
+            self.slow, self.mu = 0, self.mu / 2.0
+            if self.is_free:
+                self.lipschitz *= 2.0
+
+
+def _examples(objective: Objective, rng: np.random.Generator) -> Iterator[int]:
+    """One permutation after another."""
+    while True:
+        yield from objective.permutation(rng).tolist()
+
+
+def _at_the_truth(objective: Objective, loss: Loss) -> Table:
+    problem = objective.problem(loss.smoothing)
+    marginals = np.zeros(problem.marginal_offset(objective.n_examples))
+    for i in objective.examples.tolist():
+        marginals[problem.marginal_offset(i) : problem.marginal_offset(i + 1)] = problem.truth(i)
+    return Table(marginals, aligned_zeros(objective.n_params))
