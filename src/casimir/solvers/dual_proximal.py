@@ -21,6 +21,8 @@ from casimir.solvers.sdca import SDCA
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
 _CACHED = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
+_EASY, _HARD = 0.1, 0.35  # shares of the gap that the subproblem leaves: below and above them kappa changes,
+_CHANGE = 1.5  # by this factor
 _FARTHEST_KAPPA = 50.0  # times the first one, or a part of it: as far as it adapts
 
 
@@ -121,7 +123,6 @@ class _Run:
             if self.manner.averages:
                 self.mean += share * (self.iterate.w - self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
-            next_kappa = self.kappa
             enough = max(self.monitor.tol * dual / correction, 0.5 * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
             if self.monitor.is_last or (self.monitor.is_due and is_worth_it):
@@ -130,10 +131,9 @@ class _Run:
                     return
                 correction = (value - dual) / predicted if predicted > 0.0 and value > dual else 1.0
                 last_k, last_predicted = k, predicted
-                next_kappa = self._adapted(block_gap, value - dual)
             else:
                 self.monitor.skip()
-            self._recentre(next_kappa, k)
+            self._recentre(self._adapted(block_gap, correction * predicted, dual), k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, g, penalty = self.iterate.w, self.iterate.gradient(), self.objective.penalty
@@ -156,12 +156,15 @@ class _Run:
                 best, value = self.mean, of_mean
         return value, self.monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa)
 
-    def _adapted(self, block_gap: float, gap: float) -> float:
-        """A larger kappa makes the subproblem easier, a smaller one makes fewer of them enough."""
-        if not self.manner.adapts or gap <= 0.0:
+    def _adapted(self, block_gap: float, gap: float, dual: float) -> float:
+        """A larger kappa makes the subproblem easier, a smaller one makes fewer of them enough.
+
+        While the gap is larger than the dual, it tells little of either.
+        """
+        if not self.manner.adapts or not 0.0 < gap < dual:
             return self.kappa
         share, kappa = block_gap / gap, self.kappa
-        kappa *= 1.5 if share > 0.7 else 1.0 / 1.5 if share < 0.1 else 1.0
+        kappa *= _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
         return min(max(kappa, self.first_kappa / _FARTHEST_KAPPA), self.first_kappa * _FARTHEST_KAPPA)
 
     def _recentre(self, kappa: float, k: int) -> None:
@@ -202,7 +205,7 @@ def _extrapolation(lam: float, kappa: float, k: int) -> float:
 def _hinge_extrapolation(objective: Objective) -> float:
     """beta = -0.15 log10(lam n) between 0 and 0.3: more than that makes dual steps over outputs slower.
 
-    At lam n = 0.01 it saves a fifth of the passes on named entity data, at 1 and above it would cost some.
+    At lam n = 0.01 it saves up to a fifth of the passes on named entity data, at 1 and above it would cost some.
     """
     if _has_bounded_dual(objective) or objective.penalty.strong_convexity == 0.0:
         return 0.0
