@@ -3,8 +3,8 @@
     python -m benchmarks.solvers --data conll --lams 10,1,0.1,0.01 --seeds 3
 
 A pass is n oracle calls. Two counts: `steps`, those of steps and searches, as in the paper's plots; `all`, with full
-gradients. Evaluations for the trace alone are in neither. F* is the middle of a certified gap of 1e-4, by `DualProximal`.
-Seeds count from 10: 0 to 4 were used to choose constants.
+gradients. Evaluations for the trace alone are in neither. F* is the middle of a certified gap of 1e-4. Seeds count from
+10: 0 to 4 were used to choose constants.
 """
 
 from __future__ import annotations
