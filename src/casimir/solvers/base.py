@@ -94,7 +94,13 @@ class InnerState:
 
 
 class Inner(Protocol):
-    """A solver that Casimir can run inside, an epoch at a time, on objectives with a proximal penalty."""
+    """A solver that Casimir can run inside, an epoch at a time, on objectives with a proximal penalty.
+
+    Optional, and together with `lipschitz` (None where L is free):
+    begin(objective, loss, w, lipschitz)     -> InnerState at w, with an L that is known
+    advance(objective, loss, state, rng)     -> float64[d], the end of an epoch, not evaluated
+    With them Casimir saves a pass per epoch, and chooses L by the progress.
+    """
 
     @property
     def smoothing(self) -> Smoothing: ...

@@ -6,7 +6,8 @@
       kappa = L/n - lam, or 0 where L/n <= 2 lam
       t = an epoch of the inner solver on F_mu + (kappa/2) |. - z|^2, from z;   z' = t + beta (t - t_before)
       F_mu(z') > F_mu(z): take t and restart beta; F_mu(t) > F_mu(z) too: stay at z, L *= 2
-      r = (F_mu(z) - F_mu(z')) / (what the tangents of the losses at z promise):  r > 3/4: L *= 0.8;  r < 0.35: L *= 1.4
+      r = (F_mu(z) - F_mu(z')) / (what the tangents of the losses at z promise):
+          r > 0.95: L /= 2;  r > 0.75: L *= 0.8;  r < 0.35: L *= 1.4
       the losses hardly fall along z: look for a shorter z
       gain < 0.3 (F_mu - F) twice running, or F rises: mu /= 2, L *= 2, unless F_mu - F is small beside F - D
 
@@ -34,8 +35,8 @@ from casimir.solvers.regimes import Sequence, extrapolation
 from casimir.solvers.smoothness import needs_smoothing
 
 _FIRST_L = 4.0  # L = 1 / (4 gamma) at mu = half the first pass's loss
-_CAUTIOUS, _GREEDY = 0.75, 0.35  # r = 1/2 at the best point of a quadratic
-_SHORTER_L, _LONGER_L = 0.8, 1.4
+_FACTORS = ((0.95, 0.5), (0.75, 0.8), (0.35, 1.0))  # of L where r is above; r = 1/2 at the best point of a quadratic,
+_GREEDY = 1.4  # and where it is below
 _FEWEST_STEPS = 64  # of an epoch: with a handful of examples n steps are not worth a full gradient
 SLOW = 0.3  # a gain below this share of F_mu - F is slow,
 _PATIENCE = 2  # and so many slow epochs end a stage
@@ -214,8 +215,7 @@ class Untuned:
         promise = dot(old.gradient, self.here.w - new.w) + penalty.value(self.here.w) - penalty.value(new.w)
         gain = old.smoothed - found.smoothed
         if self.is_free and self.lipschitz is not None and promise > 0.0 and gain > 0.0:
-            share = gain / promise
-            self.lipschitz *= _SHORTER_L if share > _CAUTIOUS else _LONGER_L if share < _GREEDY else 1.0
+            self.lipschitz *= _factor(gain / promise)
         self.here, self.before, self.alpha = new, t, alpha
         return True
 
@@ -255,6 +255,11 @@ class Untuned:
         believed = (bound / value) ** 2 if value > 0.0 else 0.0
         is_large = error >= _NEGLIGIBLE * believed * (value - bound)
         return is_large and self.mu > SMALLEST_MU * self.first_mu
+
+
+def _factor(share: float) -> float:
+    """Of L, when F_mu has fallen by this share of what the tangents promised."""
+    return next((factor for above, factor in _FACTORS if share > above), _GREEDY)
 
 
 def _usable(w: FloatArray) -> bool:

@@ -1,13 +1,15 @@
 """Casimir around SAGA without tuning and without full gradients: a table of every example's last answer.
 
     one pass of subgradient steps of Polyak's length gamma;  t = z = mean of its second half
-    mu = mean loss of that half / 2;   L = 1 / (3 gamma) + 2 lam n;   the table holds the truth, so that all its gradients are 0
+    mu = mean loss of that half / 2;   L = 1 / (3 gamma) + 2 lam n
+    the table holds the truth, so that all its gradients are 0
     every n/2 steps (a permutation runs on):
       kappa = 2 L/n - lam, or 0 where L/n <= lam
       steps of 1 / (L + lam + kappa) from z on F_mu + (kappa/2) |. - z|^2;   t = mean of the last half of the iterates
       z = t + beta (t - t_before)
     every pass, on the means of the losses that it met, which cost nothing:
       the losses hardly fall along t: look for a shorter t
+      L by what the last half pass gained, on n/20 examples, now and then: doubled in the first stage alone
       F's gain < 0.3 (F_mu - F) twice running: mu /= 2, L *= 2;   F_mu rises by a tenth: L *= 2, beta restarts
 
 The evaluation of t after a pass is for the certificate and the trace alone.
@@ -27,7 +29,7 @@ from casimir.objective import Objective
 from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray, IntArray
 from casimir.solvers.base import Monitor
-from casimir.solvers.first_pass import first_pass, scale_at_zero
+from casimir.solvers.first_pass import first_pass, mean_loss, scale_at_zero
 from casimir.solvers.ray import is_too_long, shorter
 from casimir.solvers.regimes import extrapolation
 from casimir.solvers.saga import Table
@@ -38,6 +40,9 @@ from casimir.solvers.untuned import SLOW, SMALLEST_MU, Settings, at
 _FIRST_L, _OF_PENALTY = 3.0, 2.0  # L = 1 / (3 gamma) + 2 lam n
 _FEWEST_STEPS = 32  # of half a pass
 _PATIENCE = 2
+_OFTEN = 4  # passes up to which, and between which, L is looked at,
+_SHARE, _FEWEST, _NEARBY = 20, 50, 0.05  # on n/20 examples, 50 at the least, with a short step of a twentieth
+_GREEDY, _CAUTIOUS = 0.2, 0.95  # shares of the promise below and above which L is doubled and lowered
 _RISE = 1.1  # F_mu that rises by a tenth from pass to pass: steps are too long
 
 
@@ -94,8 +99,10 @@ class UntunedSAGA:
                 self.mu = max(self.settings.mu(self.k - 1), SMALLEST_MU * self.first_mu)
             seen = Seen(0.0, 0.0, 0.0)
             for _ in range(2 * self.settings.inner_epochs):
-                kappa = self._kappa()
+                kappa, start = self._kappa(), self.z
                 seen = seen.plus(self._half_pass(kappa))
+            if self.is_free and (self.k <= _OFTEN or self.k % _OFTEN == 0):
+                self._adapt(start)
             self._judge(seen, 2 * self.settings.inner_epochs * self.steps)
 
     def _report(self, kappa: float) -> bool:
@@ -125,14 +132,28 @@ class UntunedSAGA:
         penalty = self.objective.penalty
         problem = self.objective.with_penalty(Proximal(penalty, kappa, self.z)) if kappa > 0.0 else self.objective
         order: IntArray = np.fromiter(islice(self.stream, self.steps), dtype=np.int64)
-        swept: tuple[FloatArray, Seen] = self.inner.sweep(
-            problem, self.loss, self.z, order, self.lipschitz, self.table
-        )
+        swept: tuple[FloatArray, Seen] = self.inner.sweep(problem, self.loss, self.z, order, self.lipschitz, self.table)
         t, seen = nearest_allowed(penalty, swept[0]), swept[1]
         beta, self.alpha = extrapolation(self.alpha, self.settings.alpha0, penalty.strong_convexity, kappa)
         self.t_before, self.t = self.t, t
         self.z = nearest_allowed(penalty, t + beta * (t - self.t_before))
         return seen
+
+    def _adapt(self, start: FloatArray) -> None:
+        """L by the last half pass, on a few examples: which share of what a short step promises does it gain?"""
+        objective, loss, end = self.objective, self.loss, self.t
+        few = objective.permutation(self.rng)[: max(objective.n_active // _SHARE, _FEWEST)]
+        problem, penalty = objective.problem(loss.smoothing), objective.penalty
+        at_start, nearby, at_end = (
+            mean_loss(problem, few, loss, start + c * (end - start)) for c in (0.0, _NEARBY, 1.0)
+        )
+        objective.count("searches", 3 * len(few))
+        of_penalty = penalty.value(start) - penalty.value(end)
+        promise, gain = (at_start - nearby) / _NEARBY + of_penalty, at_start - at_end + of_penalty
+        if promise > 0.0:
+            share = gain / promise
+            is_first_stage = self.mu == self.first_mu  # later a few examples are too few to tell noise from harm
+            self.lipschitz *= 2.0 if share < _GREEDY and is_first_stage else 0.8 if share > _CAUTIOUS else 1.0
 
     def _judge(self, seen: Seen, steps: int) -> None:
         """Stages and lengths, from the losses that the pass has met on its way."""
