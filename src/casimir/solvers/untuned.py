@@ -77,7 +77,7 @@ class Untuned:
         self.is_free = self.is_guided and self.inner.lipschitz is None
         self.is_smoothed = needs_smoothing(objective, self.inner.smoothing)
         self.has_stages = self.is_smoothed and settings.mu is None
-        self.slow, self.next_ray = 0, 0
+        self.slow, self.next_ray, self.restarts = 0, 0, 0
         self._begin(w0)
 
     alpha: float | None
@@ -150,6 +150,7 @@ class Untuned:
             kappa=kappa,
             lipschitz=self.lipschitz,
             gamma=gamma,
+            restarts=self.restarts,
         )
 
     def _follow_sequence(self) -> None:
@@ -180,8 +181,10 @@ class Untuned:
                 new = self._at(z, end)
                 if self._accept(new, t, alpha):
                     return True
-            if beta and self._accept(self._at(t, end), t, None):
-                return True
+            if beta:
+                self.restarts += 1
+                if self._accept(self._at(t, end), t, None):
+                    return True
         self.alpha, self.before = None, self.here.w
         if self.is_free and self.lipschitz is not None:
             self.lipschitz *= 2.0

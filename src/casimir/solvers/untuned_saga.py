@@ -107,6 +107,9 @@ class UntunedSAGA:
 
     def _report(self, kappa: float) -> bool:
         """An evaluation of its own: nothing in it is used by the steps."""
+        if not self.monitor.is_due:
+            self.monitor.skip()
+            return False
         found = self.objective.evaluate(self.t, self.loss, count="evaluations")
         if found.dual is not None:
             self.dual = self.dual.towards(found.dual, self.objective.penalty)
