@@ -3,6 +3,7 @@
 
 #include "problems.hpp"
 #include "solve/dual.hpp"
+#include "solve/potential_blocks.hpp"
 
 using namespace testing;
 using casimir::Penalty;
@@ -55,10 +56,10 @@ struct Start {
   }
 };
 
-double mean_loss(const Problem& problem, const std::vector<double>& w) {
+double mean_loss(const Problem& problem, const std::vector<double>& w, const casimir::Smoothing& smoothing = {}) {
   double sum = 0.0;
   for (std::int64_t i = 0; i < problem.n_examples(); ++i)
-    if (problem.share(i) > 0.0) sum += problem.share(i) * answer_of(problem, i, {w.data()}, {}, nullptr).value;
+    if (problem.share(i) > 0.0) sum += problem.share(i) * answer_of(problem, i, {w.data()}, smoothing, nullptr).value;
   return sum;
 }
 
@@ -134,6 +135,54 @@ void check_non_finite(const Problem& problem, const Penalty& penalty, Random& ra
   }
 }
 
+/// Log-potentials: D never falls, w stays the primal point, and the gap of the smoothed loss closes.
+void check_potentials(const Problem& problem, const Penalty& penalty, double mu, Random& random) {
+  casimir::PotentialBlocks blocks(problem, mu);
+  Start at(problem, penalty);
+  double value = at.dual(0.0);
+  for (int pass = 0; pass < 60; ++pass)
+    for (const double skip_below : {0.0, 1.0}) {
+      const auto order = active_order(problem, random);
+      const auto result = blocks.pass(order, skip_below, at.iterate());
+      check(result.gap >= 0.0 && result.oracle_calls >= result.visits);
+      check(result.visits <= static_cast<std::int64_t>(order.size()));
+      const double next = at.dual(blocks.ell());
+      check(next >= value - 1e-12);
+      value = next;
+    }
+  at.check_w();
+  const double primal = mean_loss(problem, at.w, {casimir::SmoothingKind::kEntropy, 1, mu}) + at.value();
+  check(primal - value >= -1e-10);
+  check(primal - value <= 1e-3 * primal);
+  for (double& weight : at.w) weight = random.below(2) ? NAN : INFINITY;
+  blocks.pass(active_order(problem, random), 0.0, at.iterate());  // nothing is read or written out of place
+}
+
+/// Scores in the layout of marginals: their exp oracle is the problem's own, and norms are those of what is scattered.
+void check_scores(const Problem& problem, Random& random) {
+  const std::vector<double> w = random.uniforms(problem.n_params(), -1.0, 1.0);
+  const casimir::WeightView view{w.data()};
+  const auto norm = problem.block_norm();
+  const auto work = problem.workspace();
+  for (std::int64_t i = 0; i < problem.n_examples(); ++i) {
+    const auto count = static_cast<std::size_t>(problem.marginal_count(i));
+    std::vector<double> scores(count), marginals(count), expected, change(count);
+    const auto answer = answer_of(problem, i, view, {casimir::SmoothingKind::kEntropy, 1, 0.7}, &expected);
+    problem.load_weights(view, *work);
+    problem.scores(i, view, *work, scores.data());
+    problem.expect(i, scores.data(), 0.7, *work, marginals.data());
+    check(marginals == expected);
+    check_close(problem.expected_cost(i, marginals.data()), answer.cost, 1e-12);
+    change = marginals;
+    problem.subtract_truth(i, change.data());
+    std::vector<double> vector(w.size(), 0.0);
+    problem.scatter(i, change.data(), {vector.data(), 1.0});
+    double square = 0.0;
+    for (const double value : vector) square += value * value;
+    check_close(norm->squared(i, change.data()), square, 1e-10);
+  }
+}
+
 /// Ridge; an elastic net of mixed strengths, some weights fixed or not negative; and the net around a point.
 void check_all(Problem& problem, Random& random) {
   const std::int64_t n = problem.n_params();
@@ -145,6 +194,7 @@ void check_all(Problem& problem, Random& random) {
   const Penalty ridge{0.0, kLam};
   const Penalty net{0.01, kLam, strength.data(), nonnegative.data(), 0.0, nullptr, n};
   const Penalty around{0.01, 0.0, nullptr, nonnegative.data(), kLam, center.data(), n};
+  check_scores(problem, random);
   check_ascent(problem, ridge, StepRule::kFrankWolfe, 1, 400, 0.05, random);
   for (const int steps : {1, 2, 5}) check_ascent(problem, ridge, StepRule::kPairwise, steps, 400, 3e-4, random);
   std::vector<double> scales = random.uniforms(problem.n_examples(), 0.5, 2.0);
@@ -157,6 +207,7 @@ void check_all(Problem& problem, Random& random) {
       check_average(problem, penalty, StepRule::kFrankWolfe, random);
       check_average(problem, penalty, StepRule::kPairwise, random);
       check_non_finite(problem, penalty, random);
+      for (const double mu : {1.0, 0.3}) check_potentials(problem, penalty, mu, random);
       problem.set_scales(nullptr, 0);
     }
 }
