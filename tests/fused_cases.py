@@ -119,6 +119,12 @@ def penalty_of(name: str, n_params: int, seed: int = 0) -> Penalty:
 
 _OWN = ["ridge", "none", "strengths", "nonnegative", "elastic", "l1", "mixture"]
 PENALTIES = [*_OWN, *(f"proximal-{name}" for name in _OWN)]
+STRONG = [name for name in PENALTIES if name not in ("none", "l1")]  # strongly convex
+KINDS: dict[str, Callable[[], Parts]] = {
+    "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
+    "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
+    "candidates": candidate_parts,
+}
 
 
 def some_weights(n: int, seed: int = 0) -> FloatArray:

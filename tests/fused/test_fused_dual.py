@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from fused_cases import (
-    PENALTIES,
+    KINDS,
     PROBLEMS,
+    STRONG,
     assert_all_close,
     both,
     constrained,
@@ -16,7 +17,7 @@ from fused_cases import (
     penalty_of,
     some_weights,
 )
-from problems import Parts, candidate_parts, chain_parts, tree_parts
+from problems import Parts
 
 import casimir as cs
 from casimir.duality import DualPoint
@@ -29,7 +30,6 @@ MODES = {
     "pairwise-averaged": (True, 0, True),
     "cached": (True, 2, False),
 }
-STRONG = [name for name in PENALTIES if name not in ("none", "l1")]
 
 
 def dual_run(
@@ -70,13 +70,6 @@ def test_dual_passes_agree(problem: str, mode: str) -> None:
 @pytest.mark.parametrize("problem", ["binary-2", "real-3", "tree-real", "candidates"])
 def test_several_pairwise_steps_agree(problem: str) -> None:
     assert_all_close(*(dual_run(o, True, 2, False, 3, 0.5) for o in both(PROBLEMS[problem](), 1.0)))
-
-
-KINDS = {
-    "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
-    "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
-    "candidates": candidate_parts,
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

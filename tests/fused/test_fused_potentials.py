@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from fused_cases import (
-    PENALTIES,
+    KINDS,
     PROBLEMS,
+    STRONG,
     assert_all_close,
     both,
     constrained,
@@ -16,18 +17,11 @@ from fused_cases import (
     penalty_of,
     some_weights,
 )
-from problems import Parts, candidate_parts, chain_parts, tree_parts
+from problems import Parts, candidate_parts
 
 import casimir as cs
 from casimir.duality import DualPoint
 from casimir.solvers.bcfw import dual_start
-
-STRONG = [name for name in PENALTIES if name not in ("none", "l1")]
-KINDS = {
-    "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
-    "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
-    "candidates": candidate_parts,
-}
 
 
 def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 1.0) -> list[Any]:
@@ -74,8 +68,8 @@ def test_passes_agree_with_own_costs_and_allowed_outputs(kind: str, case: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_step_never_lowers_the_dual_and_the_entropy_is_that_of_the_marginals(kind: str) -> None:
-    """w = argmin R(w) + <g, w> throughout; where all steps have length 1 at a fixed w, D + the gap is F."""
+def test_a_step_never_lowers_the_dual_and_keeps_w_and_g_together(kind: str) -> None:
+    """w = argmin R(w) + <g, w> after every single step."""
     parts = KINDS[kind]()
     for penalty in ("ridge", "elastic", "mixture", "proximal-nonnegative"):
         for weights in (None, some_weights(len(parts.y))):
@@ -91,14 +85,9 @@ def test_a_step_never_lowers_the_dual_and_the_entropy_is_that_of_the_marginals(k
             assert last <= objective.value(iterate.w) + 1e-12
 
 
-def listed() -> Parts:
-    """Ten lists of three to six candidates, whose distributions can be written down."""
-    return candidate_parts()
-
-
 def test_ell_is_the_entropy_and_the_cost_of_the_distribution() -> None:
-    """One example, a penalty so strong that w stays 0: the best distribution is softmax(cost), known in closed form."""
-    parts = listed()
+    """Under a penalty so strong that w stays 0, the dual variables end at softmax(cost), where ell is F(0)."""
+    parts = candidate_parts()
     stiff = cs.Ridge(1e9)
     objective = parts.objective(stiff, cs.SoftmaxMargin(parts.cost))
     blocks, iterate = objective.potential_blocks(), dual_start(stiff, objective.n_params)

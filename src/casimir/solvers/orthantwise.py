@@ -52,7 +52,7 @@ class Memory:
             return gradient.copy()
         of_gradient = _products(self._rows, gradient[None])[:, 0]
         order = [(self._next - 1 - k) % self._size for k in range(self._kept)]  # the newest first
-        c, scale, shares = np.zeros(2 * self._size), 1.0, {}
+        c, shares = np.zeros(2 * self._size), {}
         for i in order:
             curvature = self._products[i, self._size + i]
             shares[i] = (self._products[i] @ c + of_gradient[i]) / curvature

@@ -112,3 +112,8 @@ def default_kappa(lipschitz: float, lam: float, n: int, decreasing: bool) -> flo
     if decreasing:
         return lam
     return lipschitz / n - lam if lipschitz / n > 4.0 * lam else lam
+
+
+def kappa_of(lipschitz: float, lam: float, steps: int) -> float:
+    """kappa = L / steps - lam for so many steps per subproblem, without the 4 of the proposition; 0: no centre."""
+    return lipschitz / steps - lam if lipschitz / steps > 2.0 * lam else 0.0

@@ -154,7 +154,7 @@ def saga_epoch(
         return change
 
     total_seen = Seen(0.0, 0.0, 0.0)
-    total = None if averaged is None else averaged.mass * w - averaged.q
+    total = None if averaged is None else averaged.sum(w)
     for t, (change, answer) in enumerate(gradients(problem, order, loss, w, less)):
         take_step(penalty, w, change + table.mean, gamma)
         table.mean[:] += change / n_active
@@ -162,5 +162,5 @@ def saga_epoch(
         if total is not None and weights is not None:
             total += weights[t] * w
     if averaged is not None and total is not None:
-        averaged.q[:], averaged.mass = -total, 0.0
+        averaged.keep(total)
     return total_seen

@@ -115,12 +115,12 @@ def sgd_epoch(
             averaged.mass = sums.mass
         return Seen(seen.loss, seen.cost, seen.max_loss)
     total_seen = Seen(0.0, 0.0, 0.0)
-    total = None if averaged is None else averaged.mass * w - averaged.q
+    total = None if averaged is None else averaged.sum(w)
     for t, (gradient, seen) in enumerate(gradients(problem, order, loss, w, lambda i, u: u - problem.truth(i))):
         take_step(penalty, w, gradient, gamma[t])
         total_seen = total_seen.plus(seen)
         if total is not None and weights is not None:
             total += weights[t] * w
     if averaged is not None and total is not None:
-        averaged.q[:], averaged.mass = -total, 0.0
+        averaged.keep(total)
     return total_seen

@@ -42,9 +42,17 @@ class Averaged:
     mass: float = 0.0
     total: float = 0.0
 
+    def sum(self, w: FloatArray) -> FloatArray:
+        """float64[d] = sum_t a_t w_t, given the last iterate; `keep` takes it back, with more iterates in it."""
+        total: FloatArray = self.mass * w - self.q
+        return total
+
+    def keep(self, total: FloatArray) -> None:
+        self.q[:], self.mass = -total, 0.0
+
     def mean(self, w: FloatArray) -> FloatArray:
         """float64[d] = sum_t a_t w_t / sum_t a_t, given the last iterate."""
-        result: FloatArray = (self.mass * w - self.q) / self.total
+        result: FloatArray = self.sum(w) / self.total
         return result
 
 

@@ -31,7 +31,7 @@ from casimir.scores import FloatArray
 from casimir.solvers.base import InnerState, Monitor
 from casimir.solvers.first_pass import first_pass, scale_at_zero
 from casimir.solvers.ray import is_too_long, shorter
-from casimir.solvers.regimes import Sequence, extrapolation
+from casimir.solvers.regimes import Sequence, extrapolation, kappa_of
 from casimir.solvers.smoothness import needs_smoothing
 
 _FIRST_L = 4.0  # L = 1 / (4 gamma) at mu = half the first pass's loss
@@ -60,6 +60,12 @@ def at(sequence: Sequence, k: int) -> float | None:
     return sequence(k) if callable(sequence) else sequence
 
 
+def value_at(objective: Objective, w: FloatArray) -> float:
+    """F(w), counted as a search."""
+    value = objective.evaluate(w, gradient=False, count="searches").objective
+    return math.inf if value is None else value
+
+
 class Untuned:
     """One run. `here` is the state at z, where the next subproblem has its centre; `before` the t of the last one."""
 
@@ -86,10 +92,7 @@ class Untuned:
         """The first pass; a start that is better than what it leads to is kept."""
         objective, rng = self.objective, self.rng
         scale = scale_at_zero(objective, rng)
-        value = scale.loss
-        if w0.any():
-            found = objective.evaluate(w0, gradient=False, count="searches").objective
-            value = math.inf if found is None else found
+        value = value_at(objective, w0) if w0.any() else scale.loss
         pass_ = first_pass(objective, w0, scale.gamma, rng)
         natural = 0.5 * max(pass_.loss, 1e-6 * scale.loss, 1e-300)
         self.mu = self.first_mu = (at(self.settings.mu, 1) or natural) if self.is_smoothed else 0.0
@@ -121,8 +124,7 @@ class Untuned:
             return found.objective
         if not self.has_stages:
             return found.smoothed
-        value = self.objective.evaluate(state.w, gradient=False, count="searches").objective
-        return math.inf if value is None else value
+        return value_at(self.objective, state.w)
 
     def run(self) -> None:
         value = self._value(self.here)
@@ -167,7 +169,7 @@ class Untuned:
         lam, n = self.objective.penalty.strong_convexity, self.steps
         if self.lipschitz is None:
             return lam or 1.0 / n
-        return self.lipschitz / n - lam if self.lipschitz / n > 2.0 * lam else 0.0
+        return kappa_of(self.lipschitz, lam, n)
 
     def _epoch(self, kappa: float) -> bool:
         """One subproblem and the extrapolation after it. Returns whether z moved."""

@@ -31,11 +31,11 @@ from casimir.scores import FloatArray, IntArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.first_pass import first_pass, mean_loss, scale_at_zero
 from casimir.solvers.ray import is_too_long, shorter
-from casimir.solvers.regimes import extrapolation
+from casimir.solvers.regimes import extrapolation, kappa_of
 from casimir.solvers.saga import Table
 from casimir.solvers.smoothness import needs_smoothing
 from casimir.solvers.steps import Seen
-from casimir.solvers.untuned import SLOW, SMALLEST_MU, Settings, at
+from casimir.solvers.untuned import SLOW, SMALLEST_MU, Settings, at, value_at
 
 _FIRST_L, _OF_PENALTY = 3.0, 2.0  # L = 1 / (3 gamma) + 2 lam n
 _FEWEST_STEPS = 32  # of half a pass
@@ -72,10 +72,7 @@ class UntunedSAGA:
     def _begin(self, w0: FloatArray) -> None:
         objective = self.objective
         scale = scale_at_zero(objective, self.rng)
-        value = scale.loss
-        if w0.any():
-            found = objective.evaluate(w0, gradient=False, count="searches").objective
-            value = math.inf if found is None else found
+        value = value_at(objective, w0) if w0.any() else scale.loss
         met = first_pass(objective, w0, scale.gamma, self.rng)
         is_better = bool(np.isfinite(met.w).all()) and met.loss + objective.penalty.value(met.w) <= value
         self.t = self.t_before = self.z = met.w if is_better else w0
@@ -129,7 +126,7 @@ class UntunedSAGA:
         if given is not None:
             return given
         lam = self.objective.penalty.strong_convexity
-        return self.lipschitz / self.steps - lam if self.lipschitz / self.steps > 2.0 * lam else 0.0
+        return kappa_of(self.lipschitz, lam, self.steps)
 
     def _half_pass(self, kappa: float) -> Seen:
         penalty = self.objective.penalty
@@ -165,8 +162,7 @@ class UntunedSAGA:
         if self.is_free and not smoothed_value <= _RISE * self.smoothed_value:
             self.lipschitz, self.alpha, self.z = 2.0 * self.lipschitz, None, self.t
         if self.has_stages and not math.isfinite(value):  # the smoothing does not see the max
-            found = objective.evaluate(self.t, gradient=False, count="searches").objective
-            value = math.inf if found is None else found
+            value = value_at(objective, self.t)
         if self.has_stages:
             gain = self.value - value
             self.slow = self.slow + 1 if gain < SLOW * (smoothed_value - value) else 0
