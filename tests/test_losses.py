@@ -12,8 +12,7 @@ from problems import Parts, chain_parts, listed, tiny_parts
 from scipy.special import logsumexp
 
 import casimir as cs
-from casimir.losses import as_loss, is_smooth, smoothed
-from casimir.losses.named import LOSS_NAMES, loss_named
+from casimir.losses import LOSS_NAMES, as_loss, is_smooth, loss_named, smoothed
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothed
 from casimir.testing import l2_max

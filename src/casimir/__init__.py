@@ -118,5 +118,6 @@ def __getattr__(name: str) -> Any:
     if name == "SequenceTagger":
         from casimir.estimators import SequenceTagger
 
+        globals()[name] = SequenceTagger
         return SequenceTagger
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

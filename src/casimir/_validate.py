@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from casimir._outputs import Outputs
 from casimir.scores import FloatArray, IntArray, offsets_of
 
 _TOO_LARGE = 2**62  # leaves room in an int64 of the core
@@ -105,6 +106,21 @@ def check_finite_parts(flat: FloatArray, parts: Sequence[FloatArray], name: str)
 
 def flat_labels(outputs: Any, lengths: IntArray, n_labels: int | IntArray, name: str = "outputs") -> IntArray:
     """int64[sum lengths] from a list of integer arrays; n_labels bounds the labels (one number, or one per example)."""
+    if isinstance(outputs, Outputs) and np.array_equal(np.diff(outputs.offsets), lengths):
+        flat = outputs.flat
+    else:
+        flat = _joined(outputs, lengths, name)
+    bounds = n_labels if np.ndim(n_labels) == 0 else np.repeat(n_labels, lengths)
+    bad = np.flatnonzero((flat < 0) | (flat >= bounds))
+    if len(bad):
+        example = int(np.searchsorted(np.cumsum(lengths), bad[0], side="right"))
+        last = np.broadcast_to(bounds, flat.shape)[bad[0]] - 1
+        raise ValueError(f"{name}[{example}] holds {flat[bad[0]]}; example {example} has the labels 0 to {last}.")
+    return flat
+
+
+def _joined(outputs: Any, lengths: IntArray, name: str) -> IntArray:
+    """int64[sum lengths] from a list of integer arrays of these lengths."""
     given = sequence_of(outputs, name)
     if len(given) != len(lengths):
         raise ValueError(f"{name} has {len(given)} entries for {len(lengths)} examples; give one output per example.")
@@ -114,12 +130,4 @@ def flat_labels(outputs: Any, lengths: IntArray, n_labels: int | IntArray, name:
             raise ValueError(f"{name}[{i}] has shape {list(part.shape)}; example {i} needs [{length}].")
         if part.dtype.kind not in "iu":
             raise TypeError(f"{name}[{i}] has dtype {part.dtype}; an output is an array of integers.")
-    flat = np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
-    bounds = np.repeat(np.broadcast_to(n_labels, lengths.shape), lengths)
-    bad = np.flatnonzero((flat < 0) | (flat >= bounds))
-    if len(bad):
-        example = int(np.searchsorted(np.cumsum(lengths), bad[0], side="right"))
-        raise ValueError(
-            f"{name}[{example}] holds {flat[bad[0]]}; example {example} has the labels 0 to {bounds[bad[0]] - 1}."
-        )
-    return flat
+    return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)

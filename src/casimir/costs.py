@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir._boxes import iou, whole_boxes
+from casimir._outputs import Outputs
 from casimir._validate import finite_float, flat_labels, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures.base import Structure, split_flat
@@ -71,7 +72,8 @@ class Hamming:
         object.__setattr__(self, "weights", table)
 
     def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
-        if getattr(structure, "takes_flat_costs", False) and not any(_is_mask(true) for true in y):
+        is_certain = isinstance(y, Outputs) or not any(_is_mask(true) for true in y)
+        if is_certain and getattr(structure, "takes_flat_costs", False):
             return part_scores(structure, s, self._of_outputs(s, y), "Hamming")
         shapes, name = _label_shapes(structure, s)
         if self.weights is not None:
@@ -96,7 +98,8 @@ class Hamming:
         """float64[N, L]: weights[y_v, j], of the nodes of all examples."""
         n_labels = s.nodes.shape[1]
         table = 1.0 - np.eye(n_labels) if self.weights is None else self.weights
-        _check_table(table, np.array([n_labels]), "labels")
+        if self.weights is not None:
+            _check_table(table, np.array([n_labels]), "labels")
         costs: FloatArray = table[flat_labels(y, np.diff(s.offsets), n_labels, "y")]
         return costs
 

@@ -30,11 +30,11 @@ class DualPoint:
     ell: float
 
     def value(self, penalty: Penalty) -> float:
-        t = penalty.domain_share(-self.g)
+        minus_g = -self.g
+        t = penalty.domain_share(minus_g)
         if t == 0.0:
             return 0.0
-        g = -self.g if t == 1.0 else -t * self.g
-        return t * self.ell - penalty.conjugate(g)
+        return t * self.ell - penalty.conjugate(minus_g if t == 1.0 else t * minus_g)
 
     def towards(self, other: DualPoint, penalty: Penalty) -> DualPoint:
         """About the best point on the segment to `other`; every point of it is feasible."""

@@ -30,6 +30,8 @@ class PackedSequences:
 
     Sequence i owns the tokens offsets[i]:offsets[i + 1]. Indexing with a slice, a mask or an array of numbers gives the
     sequences chosen (a slice of neighbours shares memory); one number gives a batch of one.
+
+    The constructor checks its arrays. Those of the library are made by `PackedSequences.unchecked`, which does not.
     """
 
     offsets: np.ndarray  # int64[n + 1]
@@ -58,6 +60,23 @@ class PackedSequences:
             _check_array("values", self.values, np.float64)
             if len(self.values) != len(self.indices):
                 raise ValueError(f"there are {len(self.values)} values for {len(self.indices)} indices.")
+
+    @classmethod
+    def unchecked(
+        cls,
+        offsets: np.ndarray,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        values: np.ndarray | None,
+        n_features: int,
+        vocabulary: Vocabulary | None = None,
+    ) -> PackedSequences:
+        """The same object without a look at its arrays: for code that made them itself."""
+        made = object.__new__(cls)
+        names = ("offsets", "indptr", "indices", "values", "n_features", "vocabulary")
+        for name, part in zip(names, (offsets, indptr, indices, values, n_features, vocabulary), strict=True):
+            object.__setattr__(made, name, part)
+        return made
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -104,7 +123,7 @@ class PackedSequences:
     def _between(self, start: int, stop: int) -> PackedSequences:
         tokens = slice(self.offsets[start], self.offsets[stop])
         features = slice(self.indptr[tokens.start], self.indptr[tokens.stop])
-        return PackedSequences(
+        return PackedSequences.unchecked(
             self.offsets[start : stop + 1] - tokens.start,
             self.indptr[tokens.start : tokens.stop + 1] - features.start,
             self.indices[features],
@@ -117,7 +136,8 @@ class PackedSequences:
         tokens, offsets = ragged_rows(self.offsets, examples)
         features, indptr = ragged_rows(self.indptr, tokens)
         values = None if self.values is None else self.values[features]
-        return PackedSequences(offsets, indptr, self.indices[features], values, self.n_features, self.vocabulary)
+        found = offsets, indptr, self.indices[features], values
+        return PackedSequences.unchecked(*found, self.n_features, self.vocabulary)
 
     def __repr__(self) -> str:
         kind = "hashed" if self.vocabulary is None else "exact"
@@ -169,7 +189,7 @@ def pack(
     if vocabulary is not None:
         n_features = max(1, len(vocabulary))
     assert n_features is not None
-    return PackedSequences(offsets, indptr, indices, values, int(n_features), vocabulary)
+    return PackedSequences.unchecked(offsets, indptr, indices, values, int(n_features), vocabulary)
 
 
 def _as_packed(X: PackedSequences, n_features: int | None, vocabulary: Vocabulary | None) -> PackedSequences:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from time import process_time
@@ -11,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from casimir._arrays import dot
+from casimir._outputs import Outputs, as_outputs
 from casimir._validate import positive_int
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss, is_entropic, is_smooth
-from casimir.losses.fenchel_young import check_own_smoothing
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
 from casimir.problems import DualBlocks, Pass, PotentialBlocks, Problem, Term, Truth, core_penalty
@@ -42,8 +43,8 @@ class Counts:
 
 
 @dataclass
-class _Clock:
-    """CPU seconds; shared, as the counts are, by objectives that differ by their penalty."""
+class Clock:
+    """CPU seconds of passes that only report or certify; shared, as the counts are, by objectives made of one."""
 
     evaluations: float = 0.0
 
@@ -85,7 +86,7 @@ class Objective:
 
     Where a truth is a set, or the scores of the model are not linear in w, F is not convex: there is no dual, and only
     solvers that say so can minimise it. Linear chains, linear trees and candidate lists run on the core. `counts` has
-    the inferences made.
+    the inferences made, `examples` those of weight above 0, of which there are `n_active`.
     """
 
     def __init__(
@@ -102,28 +103,25 @@ class Objective:
         offset: Scores | None = None,
     ) -> None:
         self.model, self.structure, self.native, self.offset = model, structure, native, offset
+        self.n_examples, self.n_params = model.n_examples, model.n_params
         self.loss: Loss = as_loss(loss)
-        self.penalty: Penalty = as_penalty(penalty, model.n_params)
-        check_own_smoothing(self.loss.smoothing)
+        self.penalty: Penalty = as_penalty(penalty, self.n_params)
         self.n_threads = None if n_threads is None else positive_int(n_threads, "n_threads")
-        self.y = [_checked_output(output, i) for i, output in enumerate(y)]
-        if len(self.y) != model.n_examples:
-            raise ValueError(f"y has {len(self.y)} outputs; the model has {model.n_examples} examples.")
+        self.y: Sequence[Any] = as_outputs(y)
+        if len(self.y) != self.n_examples:
+            raise ValueError(f"y has {len(self.y)} outputs; the model has {self.n_examples} examples.")
         if not self.y:
             raise ValueError("An objective needs at least one example.")
-        self.sample_weight = _checked_weights(sample_weight, model.n_examples)
-        self.examples, scales, self._shares = _shares_of(self.sample_weight, model.n_examples)
-        self.counts, self._clock = Counts(), _Clock()
-        self.sets = self._truth_sets()
-        outputs = None if self.sets is not None else self.y
-        parts = model, structure, self.loss.cost, self.y, Truth(outputs), offset, scales, native, self.n_threads
-        self.term = Term(*parts)
+        self.sample_weight = None if sample_weight is None else _checked_weights(sample_weight, self.n_examples)
+        self.examples, scales, self._shares = _shares_of(self.sample_weight, self.n_examples)
+        self.n_active = len(self.examples)
+        self.counts, self.clock = Counts(), Clock()
         self.constant = 0.0  # added to F: what is left of truths that were completed
-        # Whatever does not fit is refused here: the core checks every output, else the first one tells.
-        if self.term.fused is None and outputs is not None:
-            structure.select([0]).score_of(model.scores(np.zeros(model.n_params), [0]), outputs[:1])
-        if outputs is not None:
-            self._check_truth(outputs)
+        self.sets = None if isinstance(self.y, Outputs) else self._truth_sets()
+        truth = Truth(self.y if self.sets is None else None)
+        self.term = Term(model, structure, self.loss.cost, self.y, truth, offset, scales, native, self.n_threads)
+        if self.sets is None:
+            self._check_truth()
 
     def _truth_sets(self) -> TruthSets | None:
         """The sets of outputs that may be true, where there are any with more than one."""
@@ -135,24 +133,16 @@ class Objective:
         self.y = sets.structure.max(layout_of(self.model) * 0.0).outputs
         return None
 
-    def _check_truth(self, outputs: list[IntArray]) -> None:
-        """The truth must be among the outputs that the structure allows, or losses may be negative."""
-        check_allowed = getattr(self.structure, "check_allowed", None)
-        if check_allowed is not None and getattr(self.structure, "is_constrained", True):
-            check_allowed(layout_of(self.model), outputs)
+    def _check_truth(self) -> None:
+        """Whatever does not fit is refused: the core has checked every output, else the first one tells.
 
-    @property
-    def n_examples(self) -> int:
-        return self.model.n_examples
-
-    @property
-    def n_params(self) -> int:
-        return self.model.n_params
-
-    @property
-    def n_active(self) -> int:
-        """Examples whose weight is above 0, the n of a pass."""
-        return len(self.examples)
+        The truth must be among the outputs that the structure allows, or losses may be negative.
+        """
+        structure: Any = self.structure
+        if self.term.fused is None:
+            structure.select([0]).score_of(self.model.scores(np.zeros(self.n_params), [0]), self.y[:1])
+        if hasattr(structure, "check_allowed") and getattr(structure, "is_constrained", True):
+            structure.check_allowed(layout_of(self.model), self.y)
 
     @property
     def is_native(self) -> bool:
@@ -161,16 +151,11 @@ class Objective:
     @property
     def is_convex(self) -> bool:
         """Whether the scores are linear in w and every truth is one output, so that F is convex and has a dual."""
-        return is_linear(self.model) and self.sets is None
+        return self.sets is None and is_linear(self.model)
 
     @property
     def oracle_calls(self) -> int:
         return self.counts.oracle_calls
-
-    @property
-    def spent_on_evaluations(self) -> float:
-        """CPU seconds of passes that only report or certify."""
-        return self._clock.evaluations
 
     def with_penalty(self, penalty: Penalty) -> Objective:
         """The same losses with another penalty; inferences are counted together."""
@@ -193,8 +178,8 @@ class Objective:
         return linearize(self.model, w, examples)
 
     def check_convex(self, solver: str) -> None:
-        self.check_single_truths(solver)
         if not self.is_convex:
+            self.check_single_truths(solver)
             raise TypeError(
                 f"{solver} needs scores that are linear in w, and those of {type(self.model).__name__} are not. "
                 "Use ProxLinear() or SGD()."
@@ -232,19 +217,19 @@ class Objective:
         """
         loss = self.loss if loss is None else loss
         kind, began = count or ("full_gradients" if gradient else "evaluations"), process_time()
-        found = self.problem(loss.smoothing).full_pass(w, loss.smoothing, loss.mu, gradient=gradient, keep=keep)
+        found = self.term.problem(loss.smoothing).full_pass(w, loss.smoothing, loss.mu, gradient=gradient, keep=keep)
         self.count(kind, self.n_active)
         if self.sets is not None:
             found = self._less_truth(w, found, gradient)
         if kind == "evaluations":
-            self._clock.evaluations += process_time() - began
+            self.clock.evaluations += process_time() - began
         penalty, mean = self.penalty.value(w) + self.constant, self._mean
         seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
         return Evaluation(
             None if seen is None else mean(seen) + penalty,
             mean(found.value) + penalty,
             found.gradient,
-            self._dual_point(w, found),
+            None if found.gradient is None else self._dual_point(w, found),
             float(found.exact[self.examples].mean()),
             found.marginals,
         )
@@ -358,7 +343,8 @@ class Objective:
 
     def _dual_point(self, w: FloatArray, found: Pass) -> DualPoint | None:
         """The oracle's weights u: for a smooth loss <u_i, ell_i> - mu omega(u_i) = f_i(w) - <w, A_i^T u_i>."""
-        if found.gradient is None or not self.is_convex:
+        assert found.gradient is not None
+        if not self.is_convex:
             return None
         if not is_smooth(self.loss):
             return DualPoint(found.gradient, self._mean(found.cost))
@@ -366,21 +352,7 @@ class Objective:
         return DualPoint(found.gradient, ell)
 
 
-def _checked_output(output: Any, example: int) -> Any:
-    """int64[p] of one output, or a mask; numbers with a fraction are no labels."""
-    if isinstance(output, np.ndarray) and output.dtype == np.int64 and output.ndim == 1:
-        return output
-    array = np.atleast_1d(np.asarray(output))
-    if array.dtype == np.bool_:
-        return array
-    if array.size and array.dtype.kind not in "iu":
-        raise ValueError(f"y[{example}] has {array.dtype} entries; outputs are whole numbers such as label numbers.")
-    return array.astype(np.int64, copy=False)
-
-
-def _checked_weights(sample_weight: Any, n: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
+def _checked_weights(sample_weight: Any, n: int) -> FloatArray:
     weights = np.asarray(sample_weight)
     if weights.dtype.kind not in "fiub" or weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {list(weights.shape)}; it must be {n} numbers, one per example.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,7 @@ def has_masks(y: Any) -> bool:
     return any(isinstance(output, np.ndarray) and output.dtype == np.bool_ for output in y)
 
 
-def truth_sets(structure: Structure, layout: Scores, y: list[Any]) -> TruthSets:
+def truth_sets(structure: Structure, layout: Scores, y: Sequence[Any]) -> TruthSets:
     """The sets that y means: a mask for each example, or an output, which is a set of one."""
     restricted = getattr(structure, "restricted", None)
     if restricted is None:

@@ -31,12 +31,12 @@ def test_every_container_gives_the_same_numbers_and_plain_classes(kind: str) -> 
     classes = labels.classes()
     assert classes == ("D", "N", "V")
     assert all(type(label) is str for label in classes)
-    assert [y.tolist() for y in labels.numbers_of(classes)] == [[1, 0], [2], [0, 1, 1]]
-    assert labels_of(labels.places(classes), classes, OFFSETS) == NAMES
+    assert [y.tolist() for y in labels.places(classes)] == [[1, 0], [2], [0, 1, 1]]
+    assert labels_of(labels.places(classes).flat, classes, OFFSETS) == NAMES
 
 
 def test_outputs_are_views_of_one_int64_array_in_the_order_of_the_sentences() -> None:
-    y = LabelSequences.of(NAMES, OFFSETS).numbers_of(("D", "N", "V"))
+    y = LabelSequences.of(NAMES, OFFSETS).places(("D", "N", "V"))
     base = y[0].base
     assert base is not None
     assert base.dtype == np.int64
@@ -46,7 +46,7 @@ def test_outputs_are_views_of_one_int64_array_in_the_order_of_the_sentences() ->
 
 def test_labels_that_are_not_among_the_classes_have_no_place() -> None:
     labels = LabelSequences.of(NAMES, OFFSETS)
-    assert labels.places(("V", "N")).tolist() == [1, -1, 0, -1, 1, 1]
+    assert labels.places(("V", "N")).flat.tolist() == [1, -1, 0, -1, 1, 1]
 
 
 def test_labels_that_cannot_be_compared_keep_their_order() -> None:
@@ -57,7 +57,7 @@ def test_labels_that_cannot_be_compared_keep_their_order() -> None:
 def test_equal_labels_are_one_class() -> None:
     labels = LabelSequences.of([[1, True], [np.int32(1)], [1.0, np.float64(2), 2]], OFFSETS)
     assert labels.classes() == (1, 2)
-    assert labels.places(labels.classes()).tolist() == [0, 0, 0, 0, 1, 1]
+    assert labels.places(labels.classes()).flat.tolist() == [0, 0, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize(

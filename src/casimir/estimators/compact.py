@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class UsedFeatures:
             return cls(X.n_features, None), X
         number = np.zeros(X.n_features, dtype=np.uint32)
         number[used] = np.arange(len(used), dtype=np.uint32)
-        small = replace(X, indices=number[X.indices], n_features=len(used), vocabulary=None)
+        small = PackedSequences.unchecked(X.offsets, X.indptr, number[X.indices], X.values, len(used))
         return cls(X.n_features, used), small
 
     def expand(self, w: FloatArray, n_labels: int) -> FloatArray:

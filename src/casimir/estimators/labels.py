@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._outputs import Outputs
 from casimir.scores import IntArray
 from casimir.structures.base import split_flat
 
@@ -34,7 +35,7 @@ class LabelSequences:
         """One pass over y, a list with one label per token; offsets are those of the tokens."""
         if isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
             raise TypeError(f"y is a {type(y).__name__}; it must be a list with one sequence of labels per sentence.")
-        sequences = [_with_length(labels, i) for i, labels in enumerate(y)]
+        sequences = [y_i if isinstance(y_i, list | tuple) else _as_list(y_i, i) for i, y_i in enumerate(y)]
         _check_lengths(sequences, offsets)
         seen: defaultdict[Any, int] = defaultdict()
         seen.default_factory = seen.__len__  # a label that is not there gets the next number
@@ -61,14 +62,11 @@ class LabelSequences:
         except TypeError:
             return tuple(distinct)
 
-    def places(self, classes: Sequence[Label]) -> IntArray:
-        """int64[N]: the place of every label in `classes`, -1 where it is not among them."""
+    def places(self, classes: Sequence[Label]) -> Outputs:
+        """An int64[p_i] per sentence: the place of every label in `classes`, -1 where it is not among them."""
         place = {label: j for j, label in enumerate(classes)}
-        return np.array([place.get(label, -1) for label in self.distinct], dtype=np.int64)[self.numbers]
-
-    def numbers_of(self, classes: Sequence[Label]) -> list[IntArray]:
-        """One int64[p_i] per sentence, views of one array: the place of every label in `classes`."""
-        return split_flat(self.places(classes), self.offsets)
+        numbers = np.array([place.get(label, -1) for label in self.distinct], dtype=np.int64)
+        return Outputs(numbers[self.numbers], self.offsets)
 
     def _first_place(self, j: int) -> tuple[int, int]:
         """(sentence, position) of the first token that has the label distinct[j]."""
@@ -89,9 +87,7 @@ def as_object_array(classes: Sequence[Label]) -> np.ndarray:
     return table
 
 
-def _with_length(labels: Any, i: int) -> Sequence[Label]:
-    if isinstance(labels, list | tuple):
-        return labels
+def _as_list(labels: Any, i: int) -> list[Label]:
     if isinstance(labels, str | bytes | dict) or not isinstance(labels, Iterable):
         raise TypeError(f"y[{i}] is {labels!r}; it must be a list with one label per token of sentence {i}.")
     return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)

@@ -105,7 +105,7 @@ class ChainPredictor:
         """The share of tokens whose label is right."""
         packed = self.pack(X)
         true = LabelSequences.of(y, packed.offsets)
-        places = true.places(self.classes)
+        places = true.places(self.classes).flat
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
             warnings.warn(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,22 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from casimir._outputs import Outputs
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
-from casimir.losses.named import loss_named
+from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
 from casimir.persistence import save_folder
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import FloatArray
 from casimir.solvers import Result, TraceRow, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
+from casimir.solvers.run import Callback
 from casimir.structures.chain import Chain
 
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
@@ -100,7 +102,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         labels = LabelSequences.of(y, packed.offsets)
         classes = labels.classes()
         features, compact = UsedFeatures.of(packed)
-        objective = self._objective(compact, labels.numbers_of(classes), classes, sample_weight)
+        objective = self._objective(compact, labels.places(classes), classes, sample_weight)
         solver = choose(self.solver, objective)
 
         def predictor(w: FloatArray) -> ChainPredictor:
@@ -109,11 +111,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
         epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
-        with _progress(self.verbose) as shown:
-            result = minimize(objective, solver, epochs, self.tol, seed, [*wrapped, *shown])
+        train = partial(minimize, objective, solver, epochs, self.tol, seed)
+        result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
         self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
         self._set_result(result, predictor(result.w))
-        self._warn_if_unfinished()
+        if self.status_ != "converged":
+            self._warn_of_the_end()
         return self
 
     def predict(self, X: Any) -> list[list[Label]]:
@@ -159,24 +162,24 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self._fitted()
         save_folder(path, KIND, *encode_tagger(self))
 
-    def _objective(
-        self, X: PackedSequences, y: list[IntArray], classes: tuple[Label, ...], sample_weight: Any
-    ) -> Objective:
+    def _objective(self, X: PackedSequences, y: Outputs, classes: tuple[Label, ...], sample_weight: Any) -> Objective:
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
         n = len(X) if sample_weight is None else float(np.sum(sample_weight))
         lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
-        loss = loss_named(self.loss, self._cost(classes))
-        return Objective(model, chain, loss, y, lam, sample_weight, n_threads=self._threads())
+        return Objective(model, chain, self._loss(classes), y, lam, sample_weight, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         """scikit-learn writes -1 for all CPUs."""
         return None if self.n_jobs is None or self.n_jobs == -1 else positive_int(self.n_jobs, "n_jobs")
 
-    def _cost(self, classes: tuple[Label, ...]) -> Hamming | None:
+    def _loss(self, classes: tuple[Label, ...]) -> Loss:
         if self.label_costs is None:
-            return None if self.loss == "crf" else Hamming()
+            return loss_named(self.loss, Hamming())
         if self.loss == "crf":
             raise ValueError("label_costs belong to loss='hinge'; loss='crf' has no cost. Leave one of them out.")
+        return loss_named(self.loss, self._weighted_cost(classes))
+
+    def _weighted_cost(self, classes: tuple[Label, ...]) -> Hamming:
         number = {label: j for j, label in enumerate(classes)}
         weights = 1.0 - np.eye(len(classes))
         for (true, predicted), cost in _checked_costs(self.label_costs):
@@ -187,12 +190,12 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         return Hamming(weights)
 
     def _set_result(self, result: Result, predictor: ChainPredictor) -> None:
-        self.predictor_ = predictor
-        self.classes_ = as_object_array(predictor.classes)
+        self.predictor_, self.classes_ = predictor, as_object_array(predictor.classes)
         self.objective_, self.dual_, self.gap_ = result.objective, result.dual, result.gap
         self.status_, self.trace_ = result.status, result.trace
 
-    def _warn_if_unfinished(self) -> None:
+    def _warn_of_the_end(self) -> None:
+        """Where the training ended before it was done; a callback that ended it knows."""
         where = f"after {self.trace_[-1].epoch} epochs at a certified relative gap of {self.gap_:.1e}"
         if self.status_ == "interrupted":
             warnings.warn(
@@ -217,16 +220,12 @@ def _with_predictor(
     return lambda row, w: callback(row, predictor(w))
 
 
-@contextmanager
-def _progress(verbose: bool) -> Iterator[list[Callable[[TraceRow, Any], object]]]:
-    """The callbacks that show progress: one, or none."""
-    if not verbose:
-        yield []
-        return
+def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Callback]) -> Result:
+    """The training, with a line on stderr that tells how far it has come."""
     from casimir.progress import Progress
 
     with Progress() as progress:
-        yield [progress]
+        return train([*callbacks, progress])
 
 
 def _checked_costs(label_costs: Any) -> Iterable[tuple[tuple[Label, Label], float]]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from casimir.costs import Cost
-from casimir.smoothing import Entropy, Smoothing
+from casimir.losses.fenchel_young import FenchelYoung
+from casimir.losses.hinge import Hinge
+from casimir.losses.log import Log
+from casimir.smoothing import L2, Entropy, Smoothing
+
+LOSS_NAMES = ("hinge", "crf")
 
 
 class Loss(Protocol):
@@ -39,20 +44,30 @@ def is_entropic(loss: Loss) -> bool:
 
 def smoothed(loss: Loss, smoothing: Smoothing, mu: float) -> Loss:
     """The loss that a solver of smooth problems minimises: a loss that is smooth is left alone."""
-    from casimir.losses.fenchel_young import FenchelYoung
-
     return loss if is_smooth(loss) or mu == 0.0 else FenchelYoung(smoothing, mu, loss.cost)
 
 
 def as_loss(loss: Any) -> Loss:
-    """The loss itself; a cost stands for the hinge loss with it."""
-    from casimir.losses.hinge import Hinge
+    """The loss itself; a cost stands for the hinge loss with it.
 
-    if isinstance(loss, str):
-        raise TypeError(f"loss={loss!r}; it must be a loss such as Hinge(Hamming()) or Log(), or a cost.")
-    if all(hasattr(loss, name) for name in ("cost", "smoothing", "mu")):
-        found: Loss = loss
-        return found
-    if callable(getattr(loss, "parts", None)):
-        return Hinge(loss)
-    raise TypeError(f"loss={loss!r}; it must be a loss such as Hinge(Hamming()) or Log(), or a cost such as Hamming().")
+    A loss has to be one function, and L2(k) is another one wherever k outputs are not enough.
+    """
+    is_loss = all(hasattr(loss, name) for name in ("cost", "smoothing", "mu"))
+    if not is_loss and not callable(getattr(loss, "parts", None)):
+        raise TypeError(
+            f"loss={loss!r}; it must be a loss such as Hinge(Hamming()) or Log(), or a cost such as Hamming()."
+        )
+    found: Loss = loss if is_loss else Hinge(loss)
+    if isinstance(found.smoothing, L2) and found.smoothing.k is not None:
+        raise ValueError(
+            f"A loss with L2(k={found.smoothing.k}) undervalues itself where more outputs share the weight, and its "
+            "gap would not be certified. Use L2() without k."
+        )
+    return found
+
+
+def loss_named(name: str, cost: Cost | None) -> Loss:
+    """ "hinge": Hinge(cost); "crf": Log(), which has no cost."""
+    if name not in LOSS_NAMES:
+        raise ValueError(f"loss={name!r}; it must be 'hinge' or 'crf'.")
+    return Log() if name == "crf" else Hinge(cost)

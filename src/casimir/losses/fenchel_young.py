@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from casimir._validate import positive_float
 from casimir.costs import Cost
-from casimir.smoothing import L2, Smoothing
+from casimir.smoothing import Smoothing
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,3 @@ class FenchelYoung:
 
     def __post_init__(self) -> None:
         positive_float(self.mu, "mu")
-
-
-def check_own_smoothing(smoothing: Smoothing) -> None:
-    """A loss has to be one function: the top-K strategy is another one wherever K is not enough."""
-    if isinstance(smoothing, L2) and smoothing.k is not None:
-        raise ValueError(
-            f"A loss with L2(k={smoothing.k}) undervalues itself where more outputs share the weight, and its gap "
-            "would not be certified. Use L2() without k."
-        )

@@ -54,7 +54,7 @@ class TokenModel:
 
     @property
     def n_params(self) -> int:
-        return (self.n_features + self.n_labels + self.extra_rows) * self.stride
+        return (self.X.n_features + self.n_labels + self.extra_rows) * stride_of(self.n_labels)
 
     def layout(self) -> Scores:
         """Node scores of all examples, all 0."""

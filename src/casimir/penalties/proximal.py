@@ -28,8 +28,10 @@ class Proximal:
         if own is None or self.kappa == 0.0:
             return own
         sigma = own.sigma + self.kappa
-        pulled = self.kappa * self.center if own.center is None else own.sigma * own.center + self.kappa * self.center
-        return Quadratic(sigma, pulled / sigma)
+        center = self.kappa / sigma * self.center
+        if own.center is not None:
+            center += own.sigma / sigma * own.center
+        return Quadratic(sigma, center)
 
     @property
     def separable(self) -> Separable | None:

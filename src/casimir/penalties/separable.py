@@ -105,12 +105,12 @@ class Separable:
     def primal(self, g: FloatArray) -> FloatArray:
         if self.kappa > 0.0:
             g = g if self.center is None else g + self.kappa * self.center
-        return self._shrunk(g, self._l1(), self._l2() + self.kappa)
+        return self._shrunk(g, 1.0, self.kappa)
 
     def prox(self, w: FloatArray, t: float) -> FloatArray:
         if self.kappa > 0.0 and self.center is not None:
             w = w + t * self.kappa * self.center
-        return self._shrunk(w, t * self._l1(), 1.0 + t * (self._l2() + self.kappa))
+        return self._shrunk(w, t, 1.0 + t * self.kappa)
 
     def allowed(self, w: FloatArray) -> FloatArray:
         """The nearest w that is allowed."""
@@ -137,10 +137,11 @@ class Separable:
         reach = np.abs(g) if self.nonnegative is None else np.where(self.nonnegative, g, np.abs(g))
         return np.asarray(np.maximum(reach - self._l1(), 0.0), dtype=np.float64)
 
-    def _shrunk(self, b: FloatArray, l1: Any, curvature: Any) -> FloatArray:
-        """argmin_x l1 |x| + (curvature/2) x^2 - b x, over x >= 0 where asked for."""
+    def _shrunk(self, b: FloatArray, t: float, curvature: float) -> FloatArray:
+        """argmin_x t s (l1 |x| + (l2/2) x^2) + (curvature/2) x^2 - b x, over x >= 0 where asked for."""
         if self.is_plain:
-            return np.asarray(b / curvature, dtype=np.float64)
+            return np.asarray(b / (t * self.l2 + curvature), dtype=np.float64)
+        l1, curvature = t * self._l1(), t * self._l2() + curvature
         up = np.maximum(b - l1, 0.0)
         down = np.maximum(-b - l1, 0.0)
         if self.nonnegative is not None:

@@ -6,6 +6,7 @@ ell_i(y) is the cost of y, plus offset_i(y) - offset_i(y_i) where the scores hav
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -49,7 +50,7 @@ class Truth(NamedTuple):
     marginals  float64[m] of all examples, in the layout of the problem that they come from; `is_fused` tells which
     """
 
-    outputs: list[IntArray] | None = None
+    outputs: Sequence[IntArray] | None = None
     marginals: FloatArray | None = None
     is_fused: bool = False
 
@@ -95,8 +96,9 @@ class DualIterate:
             return self.g
         quadratic = self.penalty.quadratic
         assert quadratic is not None
-        moved = -self.w if quadratic.center is None else quadratic.center - self.w
-        return np.asarray(quadratic.sigma * moved, dtype=np.float64)
+        g = np.negative(self.w) if quadratic.center is None else quadratic.center - self.w
+        g *= quadratic.sigma
+        return g
 
 
 def move(iterate: DualIterate, columns: IntArray | slice, change: FloatArray) -> None:
@@ -201,7 +203,7 @@ class Problem(Protocol):
 
 
 def fixed_scores(
-    structure: Structure, layout: Scores, cost: Cost | None, y: list[Any], offset: Scores | None
+    structure: Structure, layout: Scores, cost: Cost | None, y: Sequence[Any], offset: Scores | None
 ) -> Scores | None:
     """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
     costs = None if cost is None else cost.parts(structure, layout, y)

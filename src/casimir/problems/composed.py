@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ class ComposedProblem:
         model: ScoreModel,
         structure: Structure,
         cost: Cost | None,
-        y: list[Any],
+        y: Sequence[Any],
         offset: Scores | None = None,
         scales: FloatArray | None = None,
         truth: Truth | None = None,

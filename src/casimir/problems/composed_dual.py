@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +67,7 @@ class _Block:
 class ComposedDualBlocks:
     """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks."""
 
-    def __init__(self, problem: ComposedProblem, truth: list[IntArray]) -> None:
+    def __init__(self, problem: ComposedProblem, truth: Sequence[IntArray]) -> None:
         self._problem = problem
         self._blocks = [_Block(y) for y in truth]
         self._ell = 0.0

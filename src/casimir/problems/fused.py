@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -65,7 +66,7 @@ def core_problem(
     model: Any,
     structure: Any,
     cost: Cost | None,
-    y: list[Any],
+    y: Sequence[Any],
     offset: Scores | None = None,
     truth: Truth | None = None,
 ) -> Any | None:
@@ -81,17 +82,19 @@ def _(
     model: LinearChainModel,
     structure: Any,
     cost: Cost | None,
-    y: list[Any],
+    y: Sequence[Any],
     offset: Scores | None = None,
     truth: Truth | None = None,
 ) -> Any | None:
     X, labels, truth = model.X, model.n_labels, truth or Truth(y)
-    if not (isinstance(structure, Chain) and structure.n_labels == labels and _fits(truth)):
+    if not (isinstance(structure, Chain) and structure.n_labels == labels):
+        return None
+    if truth.marginals is not None and not truth.is_fused:  # those of the composed problem have another layout
         return None
     fixed = _fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
-    flat = _flat_truth(truth, X.lengths, labels)
+    flat = _flat_truth(truth, np.diff(X.offsets), labels)
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
     return core.linear_chain(*features, labels, flat, *fixed, truth.marginals)
 
@@ -101,17 +104,17 @@ def _(
     model: LinearTreeModel,
     structure: Any,
     cost: Cost | None,
-    y: list[Any],
+    y: Sequence[Any],
     offset: Scores | None = None,
     truth: Truth | None = None,
 ) -> Any | None:
     truth = truth or Truth(y)
-    if not (isinstance(structure, Tree) and _fits(truth)):
+    if not isinstance(structure, Tree) or (truth.marginals is not None and not truth.is_fused):
         return None
     fixed = _fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
-    labels = _flat_truth(truth, model.X.lengths, model.n_labels)
+    labels = _flat_truth(truth, np.diff(model.X.offsets), model.n_labels)
     return tree_problem(model, structure, labels, *fixed, truth.marginals)
 
 
@@ -120,7 +123,7 @@ def _(
     model: LinearCandidateModel,
     structure: Any,
     cost: Cost | None,
-    y: list[Any],
+    y: Sequence[Any],
     offset: Scores | None = None,
     truth: Truth | None = None,
 ) -> Any | None:
@@ -142,25 +145,21 @@ def _(
     return core.linear_candidates(model.offsets, model.features, flat, costs, truth.marginals)
 
 
-def _fits(truth: Truth) -> bool:
-    """Marginals of the composed problem have another layout."""
-    return truth.marginals is None or truth.is_fused
-
-
 def _flat_truth(truth: Truth, lengths: IntArray, n_labels: Any) -> Any | None:
     """int32[N]: the true outputs of all examples, one after another, or None."""
     return None if truth.outputs is None else flat_labels(truth.outputs, lengths, n_labels, "y").astype(np.int32)
 
 
 def _fixed_of_tokens(
-    model: Any, structure: Any, cost: Cost | None, y: list[Any], offset: Scores | None
+    model: Any, structure: Any, cost: Cost | None, y: Sequence[Any], offset: Scores | None
 ) -> tuple[FloatArray | None, FloatArray | None] | None:
     """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own.
 
     -inf stands for what the structure does not allow.
     """
     layout = model.layout()
-    fixed, forbidden = fixed_scores(structure, layout, cost, y, offset), structure.forbidden(layout)
+    fixed = fixed_scores(structure, layout, cost, y, offset)
+    forbidden = structure.forbidden(layout) if structure.is_constrained else None
     if fixed is not None and fixed.edge_offsets is not None:
         return None
     if fixed is not None and forbidden is not None:
@@ -222,7 +221,7 @@ class FusedProblem:
     def full_pass(self, w: FloatArray, smoothing: Smoothing, mu: float, *, gradient: bool, keep: bool) -> Pass:
         out = aligned_zeros(self.n_params) if gradient else None
         marginals = np.empty(self.core.n_marginals) if keep else None
-        found = self.core.full_pass(w, known_smoothing(smoothing, mu), self._threads, marginals, out)
+        found = self.core.full_pass(w, core_smoothing(smoothing, mu), self._threads, marginals, out)
         value, max_value, cost, upper, exact = found
         if out is not None:
             out /= max(self.active, 1)
@@ -233,7 +232,7 @@ class FusedProblem:
         return Pass(value, seen, upper, cost, exact, out, marginals)
 
     def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer:
-        value, max_value, cost, marginals = self.core.oracle(i, w, known_smoothing(smoothing, mu))
+        value, max_value, cost, marginals = self.core.oracle(i, w, core_smoothing(smoothing, mu))
         return Answer(value, cost, marginals, max_value)
 
     def truth(self, i: int) -> FloatArray:
@@ -319,9 +318,3 @@ def _arguments(iterate: DualIterate) -> tuple[Any, ...]:
     penalty = core_penalty(iterate.penalty)
     assert penalty is not None, "the objective sends unknown penalties to the composed problem"
     return penalty, sigma, iterate.w, iterate.g
-
-
-def known_smoothing(smoothing: Smoothing, mu: float) -> Any:
-    known = core_smoothing(smoothing, mu)
-    assert known is not None, "the objective sends unknown smoothings to the composed problem"
-    return known

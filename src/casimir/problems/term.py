@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,7 +30,7 @@ class Term:
     model: ScoreModel
     structure: Structure
     cost: Cost | None
-    y: list[Any]
+    y: Sequence[Any]
     truth: Truth
     offset: Scores | None = None
     scales: FloatArray | None = None

@@ -7,6 +7,26 @@ from collections.abc import Callable
 from casimir.losses import is_entropic, is_smooth
 from casimir.objective import Objective
 from casimir.solvers.base import Solver, check_solver
+from casimir.solvers.bcfw import BCFW
+from casimir.solvers.casimir import Casimir
+from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.lbfgs import LBFGS
+from casimir.solvers.saga import SAGA
+from casimir.solvers.sdca import SDCA, memory_of
+from casimir.solvers.sgd import SGD
+from casimir.solvers.svrg import SVRG
+
+_MAKERS: dict[str, Callable[[], Solver]] = {
+    "bcfw": BCFW,
+    "casimir": Casimir,
+    "dual": DualProximal,
+    "lbfgs": LBFGS,
+    "saga": SAGA,
+    "sdca": SDCA,
+    "sgd": SGD,
+    "svrg": SVRG,
+}
+SOLVER_NAMES = ("auto", *_MAKERS)
 
 
 def choose(solver: str | Solver, objective: Objective) -> Solver:
@@ -27,39 +47,15 @@ def _best_for(objective: Objective) -> Solver:
     A proximal point method around dual steps, for hinge losses and, where the dual variables fit into memory, losses
     smoothed by the entropy. Casimir-SVRG for the rest.
     """
+    loss, penalty = objective.loss, objective.penalty
     if objective.sets is not None:
-        return _make("ConcaveConvex")
-    is_penalised = objective.penalty.strong_convexity > 0.0 or objective.penalty.quadratic is None
-    return _MAKERS["dual"]() if is_penalised and _has_dual_steps(objective) else _MAKERS["casimir"]()
+        from casimir.solvers.concave_convex import ConcaveConvex  # which chooses the solver of its rounds here
 
-
-def _has_dual_steps(objective: Objective) -> bool:
-    from casimir.solvers.sdca import SDCA, memory_of
-
-    if is_smooth(objective.loss):
-        return is_entropic(objective.loss) and memory_of(objective) <= SDCA().memory
-    return True
-
-
-def _make(name: str) -> Solver:
-    import casimir.solvers
-
-    made: Solver = getattr(casimir.solvers, name)()
-    return made
+        return ConcaveConvex()
+    is_penalised = penalty.strong_convexity > 0.0 or penalty.quadratic is None
+    has_dual_steps = not is_smooth(loss) or (is_entropic(loss) and memory_of(objective) <= SDCA().memory)
+    return DualProximal() if is_penalised and has_dual_steps else Casimir()
 
 
 def _names() -> str:
     return ", ".join(repr(name) for name in SOLVER_NAMES)
-
-
-_MAKERS: dict[str, Callable[[], Solver]] = {
-    "bcfw": lambda: _make("BCFW"),
-    "casimir": lambda: _make("Casimir"),
-    "dual": lambda: _make("DualProximal"),
-    "lbfgs": lambda: _make("LBFGS"),
-    "saga": lambda: _make("SAGA"),
-    "sdca": lambda: _make("SDCA"),
-    "sgd": lambda: _make("SGD"),
-    "svrg": lambda: _make("SVRG"),
-}
-SOLVER_NAMES = ("auto", *_MAKERS)

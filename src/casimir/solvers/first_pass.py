@@ -11,8 +11,7 @@ from casimir._native import core
 from casimir.losses import Loss
 from casimir.objective import Objective
 from casimir.penalties import nearest_allowed
-from casimir.problems import Problem
-from casimir.problems.fused import known_smoothing
+from casimir.problems import Problem, core_smoothing
 from casimir.scores import FloatArray, IntArray
 from casimir.solvers.sgd import sgd_epoch
 from casimir.solvers.steps import Averaged, fused_sum
@@ -76,7 +75,7 @@ def mean_loss(problem: Problem, order: IntArray, loss: Loss, w: FloatArray) -> f
     if problem.core is not None:
         nothing, here = core.Penalty(0.0, 0.0, None, None, 0.0, None), aligned_zeros(len(w))
         here[:] = w
-        smoothing, steps = known_smoothing(loss.smoothing, loss.mu), np.zeros(len(order))
+        smoothing, steps = core_smoothing(loss.smoothing, loss.mu), np.zeros(len(order))
         seen = core.sgd_epoch(problem.core, order, steps, None, nothing, smoothing, here, fused_sum(None))
         return float(seen.loss) / len(order)
     values = [problem.scale(i) * problem.oracle(i, w, loss.smoothing, loss.mu).value for i in order.tolist()]

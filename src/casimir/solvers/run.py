@@ -79,9 +79,12 @@ def minimize(
         raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
-    start = _checked_start(objective, w0)
-    every = positive_int(evaluate_every, "evaluate_every")
-    recorder = Recorder(objective, epochs, tol, tuple(callbacks), _checked_metrics(metrics), every)
+    start = np.zeros(objective.n_params) if w0 is None else _checked_start(objective, w0)
+    if not np.isfinite(objective.penalty.value(start)):
+        where = "w = 0" if w0 is None else "w0"
+        raise ValueError(f"{type(objective.penalty).__name__} is infinite at {where}; give a w0 that it allows.")
+    named = {} if metrics is None else _checked_metrics(metrics)
+    recorder = Recorder(objective, epochs, tol, tuple(callbacks), named, positive_int(evaluate_every, "evaluate_every"))
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a step size that is too large gets an error of its own
             solver.run(objective, start, recorder, np.random.default_rng(seed))
@@ -95,18 +98,17 @@ def minimize(
     return recorder.result(start)
 
 
-def _checked_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
-    named = dict(metrics or {})
-    for name, metric in named.items():
+def _checked_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    for name, metric in metrics.items():
         if name in OWN_COLUMNS:
             raise ValueError(f"metrics has the name {name!r}, which is a column of every trace; take another one.")
         if not callable(metric):
             raise TypeError(f"metrics[{name!r}] is a {type(metric).__name__}; it must be a function of w.")
-    return named
+    return dict(metrics)
 
 
-def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
-    start = np.zeros(objective.n_params) if w0 is None else np.ascontiguousarray(w0, dtype=np.float64)
+def _checked_start(objective: Objective, w0: FloatArray) -> FloatArray:
+    start = np.ascontiguousarray(w0, dtype=np.float64)
     if start.shape != (objective.n_params,):
         raise ValueError(f"w0 has shape {list(start.shape)}; it must be {objective.n_params} numbers.")
     if not np.isfinite(start).all():
@@ -114,11 +116,6 @@ def _checked_start(objective: Objective, w0: FloatArray | None) -> FloatArray:
     own = getattr(objective.penalty, "separable", None)
     if own is not None and not np.array_equal(own.allowed(start), start):
         raise ValueError("w0 has weights that the penalty forbids: negative ones, or ones that it fixes at 0.")
-    if not np.isfinite(objective.penalty.value(start)):
-        raise ValueError(
-            f"{type(objective.penalty).__name__} is infinite at {'w = 0' if w0 is None else 'w0'}; "
-            "give a w0 that it allows."
-        )
     return start
 
 
@@ -135,20 +132,15 @@ class Recorder:
         every: int,
     ) -> None:
         self._objective, self._epochs, self._callbacks = objective, epochs, callbacks
-        self._tol, self._metrics, self._every, self._last_row = tol, metrics, every, 0
-        self._start, self._paused = time.perf_counter(), 0.0
-        self._cpu_start, self._cpu_paused = time.process_time(), 0.0
-        self._counts, self._evaluations_before = replace(objective.counts), objective.spent_on_evaluations
+        self.tol, self._metrics, self._every, self._last_row = tol, metrics, every, 0
+        self._start, self._cpu_start = time.perf_counter(), time.process_time()
+        self._counts_before, self._evaluated_before = replace(objective.counts), objective.clock.evaluations
         self._best_w: FloatArray | None = None
         self._best = np.inf
         self._dual = 0.0  # every loss here is at least 0
         self._epoch = 0
         self.status = "stalled"
         self.trace = Trace()
-
-    @property
-    def tol(self) -> float:
-        return self._tol
 
     @property
     def is_last(self) -> bool:
@@ -194,13 +186,13 @@ class Recorder:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
         _check_certificate(self._best, self._dual)
-        counts = self._objective.counts.since(self._counts)
-        evaluated = self._evaluated()
+        counts = self._objective.counts.since(self._counts_before)
+        evaluated = self._objective.clock.evaluations - self._evaluated_before
         row = TraceRow(
             epoch=self._epoch,
             oracle_calls=counts.oracle_calls,
-            seconds=time.perf_counter() - self._start - self._paused,
-            cpu_seconds=time.process_time() - self._cpu_start - self._cpu_paused - evaluated,
+            seconds=time.perf_counter() - self._start,
+            cpu_seconds=time.process_time() - self._cpu_start - evaluated,
             evaluation_seconds=evaluated,
             **asdict(counts),
             objective=value,
@@ -213,10 +205,12 @@ class Recorder:
             gamma=gamma,
             prox_gradient=prox_gradient,
             restarts=restarts,
-            metrics=self._measured(w),
+            metrics=self._measured(w) if self._metrics else {},
         )
         self.trace.rows.append(row)
-        return self._call_back(row, w) or self._finished(row, gap is None, is_stationary)
+        if self._callbacks and self._call_back(row, w):
+            return True
+        return self._finished(row, gap is None, is_stationary)
 
     def result(self, start: FloatArray) -> Result:
         """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
@@ -231,15 +225,12 @@ class Recorder:
     @contextmanager
     def _pause(self) -> Iterator[None]:
         """The clocks stop while a user's functions run, evaluations of their own included."""
-        before, cpu_before, evaluated = time.perf_counter(), time.process_time(), self._evaluated()
+        clock = self._objective.clock
+        began, cpu_began, evaluated = time.perf_counter(), time.process_time(), clock.evaluations
         yield
-        self._paused += time.perf_counter() - before
-        self._cpu_paused += time.process_time() - cpu_before
-        self._evaluations_before += self._evaluated() - evaluated
-
-    def _evaluated(self) -> float:
-        """CPU seconds of the run's evaluations so far."""
-        return self._objective.spent_on_evaluations - self._evaluations_before
+        self._start += time.perf_counter() - began
+        self._cpu_start += time.process_time() - cpu_began
+        self._evaluated_before += clock.evaluations - evaluated
 
     def _measured(self, w: FloatArray) -> dict[str, float]:
         with self._pause():
@@ -253,8 +244,8 @@ class Recorder:
         return any(wants_to_stop)
 
     def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
-        if (is_certified and row.gap <= self._tol) or is_stationary:
-            self.status = "converged" if is_certified and row.gap <= self._tol else "stationary"
+        if (is_certified and row.gap <= self.tol) or is_stationary:
+            self.status = "converged" if is_certified and row.gap <= self.tol else "stationary"
             return True
         if row.epoch >= self._epochs:
             self.status = "epochs"

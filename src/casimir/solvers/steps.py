@@ -15,8 +15,7 @@ import numpy as np
 from casimir._native import core
 from casimir.losses import Loss
 from casimir.penalties import Penalty
-from casimir.problems import Problem, core_penalty
-from casimir.problems.fused import known_smoothing
+from casimir.problems import Problem, core_penalty, core_smoothing
 from casimir.scores import FloatArray, IntArray
 
 
@@ -69,7 +68,7 @@ def fused_arguments(problem: Problem, penalty: Penalty, loss: Loss) -> FusedArgu
     known = None if problem.core is None else core_penalty(penalty)
     if known is None:
         return None
-    return FusedArguments(problem.core, known, known_smoothing(loss.smoothing, loss.mu))
+    return FusedArguments(problem.core, known, core_smoothing(loss.smoothing, loss.mu))
 
 
 def fused_sum(averaged: Averaged | None) -> Any:

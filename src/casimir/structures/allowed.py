@@ -32,6 +32,7 @@ class AllowedLabels(NativeOracles):
     allowed: BoolArray | None
     labels: Masks | None
     _seen: Seen
+    """Where something is forbidden."""
 
     @property
     def is_constrained(self) -> bool:
@@ -60,6 +61,8 @@ class AllowedLabels(NativeOracles):
 
         An example without any allowed output is an error.
         """
+        if not self.is_constrained:
+            return None
         nodes, pairs = self.forbidden_nodes(s), self.forbidden_pairs
         if nodes is None and pairs is None:
             return None

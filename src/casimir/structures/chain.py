@@ -51,6 +51,8 @@ class Chain(AllowedLabels):
     def __post_init__(self) -> None:
         set_ = functools.partial(object.__setattr__, self)
         set_("n_labels", positive_int(self.n_labels, "n_labels"))
+        if not self.is_constrained:
+            return
         set_("allowed", self._mask(self.allowed, "allowed", 2))
         set_("allowed_start", self._mask(self.allowed_start, "allowed_start", 1))
         set_("allowed_stop", self._mask(self.allowed_stop, "allowed_stop", 1))
@@ -101,7 +103,8 @@ class Chain(AllowedLabels):
     @property
     def is_constrained(self) -> bool:
         """Whether some output may not be allowed."""
-        return super().is_constrained or self.allowed_start is not None or self.allowed_stop is not None
+        masks = self.allowed, self.allowed_start, self.allowed_stop, self.labels
+        return any(mask is not None for mask in masks)
 
     def forbidden_nodes(self, s: Scores) -> FloatArray | None:
         """float64[N, L]: 0, and -inf for labels that a token must not have; None when all are allowed."""

@@ -13,7 +13,7 @@ import numpy as np
 from casimir.costs import Hamming
 from casimir.encoding import decode_rows, encode_rows
 from casimir.features import HASH_VERSION, PackedSequences, pack
-from casimir.losses.named import loss_named
+from casimir.losses import loss_named
 from casimir.models import LinearTreeModel, stride_of
 from casimir.objective import Objective
 from casimir.persistence import save_folder
