@@ -73,8 +73,8 @@ class Hamming:
 
     def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
         is_certain = isinstance(y, Outputs) or not any(_is_mask(true) for true in y)
-        if is_certain and getattr(structure, "takes_flat_costs", False):
-            return part_scores(structure, s, self._of_outputs(s, y), "Hamming")
+        if is_certain and getattr(structure, "nodes_are_labels", False):
+            return Scores.unchecked(self._of_outputs(s, y), s.offsets)
         shapes, name = _label_shapes(structure, s)
         if self.weights is not None:
             if hasattr(structure, "label_shapes"):  # there may be labels that no listed output has

@@ -71,8 +71,10 @@ def test_a_node_may_have_many_children() -> None:
 def test_model_and_trees_must_agree() -> None:
     parts = tree_parts(n_labels=3)
     other = cs.Tree([[-1] * (len(y) + 1) for y in parts.y], 3)
-    with pytest.raises(ValueError, match="Example 0 has scores"):
+    with pytest.raises(ValueError, match="They must agree, tree by tree"):
         cs.Objective(parts.model, other, cs.Hamming(), parts.y, 0.1)
+    with pytest.raises(ValueError, match="Example 0 has scores"):
+        cs.Objective(parts.model, other, cs.Hamming(), parts.y, 0.1, native=False)
     with pytest.raises(ValueError, match="They must agree, tree by tree"):
         decode_trees(parts.model, other, parts.model.zeros())
     with pytest.raises(TypeError, match=r"needs packed features of nodes: pack\(trees\)"):

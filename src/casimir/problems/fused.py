@@ -33,17 +33,17 @@ def core_smoothing(smoothing: Smoothing, mu: float) -> Any | None:
 
 
 @core_smoothing.register
-def _(smoothing: Hard, mu: float) -> Any:
+def _hard(smoothing: Hard, mu: float) -> Any:
     return core.Smoothing("hard", 1, 0.0)
 
 
 @core_smoothing.register
-def _(smoothing: L2, mu: float) -> Any:
+def _l2(smoothing: L2, mu: float) -> Any:
     return core.Smoothing("l2", smoothing.cap if smoothing.k is None else smoothing.k, mu)
 
 
 @core_smoothing.register
-def _(smoothing: Entropy, mu: float) -> Any:
+def _entropy(smoothing: Entropy, mu: float) -> Any:
     return core.Smoothing("entropy", 1, mu)
 
 
@@ -78,7 +78,7 @@ def core_problem(
 
 
 @core_problem.register
-def _(
+def _linear_chain(
     model: LinearChainModel,
     structure: Any,
     cost: Cost | None,
@@ -100,7 +100,7 @@ def _(
 
 
 @core_problem.register
-def _(
+def _linear_tree(
     model: LinearTreeModel,
     structure: Any,
     cost: Cost | None,
@@ -119,7 +119,7 @@ def _(
 
 
 @core_problem.register
-def _(
+def _linear_candidates(
     model: LinearCandidateModel,
     structure: Any,
     cost: Cost | None,

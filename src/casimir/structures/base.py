@@ -77,7 +77,8 @@ class Structure(Protocol):
                                nodes are labelled float64[p_i, L_i], the cost of node v having label j; where outputs
                                are listed float64[K_i], the cost of each; where they are boxes int[4], the box b of the
                                cost 1 - IoU(b, y)
-    takes_flat_costs           True: parts_of_cost takes one float64[N, L] for the nodes of all examples as well
+    nodes_are_labels           True: the score of node part (v, j) counts where y_v = j, so that float64[N, L], the
+                               cost of every label of every node, are part scores as they are
     label_shapes(s)            int64[n, 2]: (p_i, L_i), where the layout of the scores does not show it
     restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
                                (of Enumerated: which listed outputs) are left, a list of bool arrays or None
@@ -190,12 +191,7 @@ def check_mixture(s: Scores, outputs: Sequence[IntArray], weights: Sequence[Floa
 
 
 def node_costs(s: Scores, costs: Any) -> Scores:
-    """`parts_of_cost` of any structure whose nodes are [N, L]: costs, a list of [p_i, L], on the nodes.
-
-    One float64[N, L] for the nodes of all examples is taken as well, and not looked at.
-    """
-    if isinstance(costs, np.ndarray) and costs.shape == s.nodes.shape:
-        return Scores.unchecked(costs, s.offsets)
+    """`parts_of_cost` of any structure whose nodes are [N, L]: costs, a list of [p_i, L], on the nodes."""
     nodes, offsets = ragged_float(costs, "costs", s.nodes.shape[1:])
     check_rows_of_costs(offsets, s.offsets, "nodes")
     return Scores.unchecked(nodes, s.offsets)

@@ -46,7 +46,7 @@ class Chain(AllowedLabels):
     allowed_stop: Any = None
     labels: Any = None
     _core: ClassVar[str] = "chain"
-    takes_flat_costs: ClassVar[bool] = True
+    nodes_are_labels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         set_ = functools.partial(object.__setattr__, self)

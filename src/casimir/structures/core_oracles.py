@@ -22,7 +22,7 @@ class NativeOracles:
     """max, topk, topk_until and max_marginals by the functions of the core whose names start with `_core`."""
 
     _core: ClassVar[str]
-    takes_flat_costs: ClassVar[bool] = False
+    nodes_are_labels: ClassVar[bool] = False
 
     def max(self, s: Scores) -> Best:
         value, labels = self._call("max", s)
@@ -63,7 +63,7 @@ class LabelledGraph(NativeOracles):
     """A label per node of each example's own graph, scores of nodes and edges."""
 
     n_labels: int
-    takes_flat_costs = True
+    nodes_are_labels = True
     _edges: EdgeLists
 
     def __len__(self) -> int:
