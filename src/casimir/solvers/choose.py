@@ -56,6 +56,7 @@ _MAKERS: dict[str, Callable[[], Solver]] = {
     "bcfw": lambda: _make("BCFW"),
     "casimir": lambda: _make("Casimir"),
     "dual": lambda: _make("DualProximal"),
+    "eg": lambda: _make("ExponentiatedGradient"),
     "lbfgs": lambda: _make("LBFGS"),
     "saga": lambda: _make("SAGA"),
     "sdca": lambda: _make("SDCA"),
