@@ -63,7 +63,8 @@ void bind_dual(nb::module_& m) {
       .def_ro("oracle_calls", &casimir::PassResult::oracle_calls)
       .def_ro("visits", &casimir::PassResult::visits);
   nb::class_<casimir::PotentialBlocks>(m, "PotentialBlocks", "A distribution over the outputs of every example.")
-      .def(nb::init<const casimir::Problem&, double>(), nb::arg("problem"), nb::arg("mu"), nb::keep_alive<1, 2>())
+      .def(nb::init<const casimir::Problem&, double, double>(), nb::arg("problem"), nb::arg("mu"), nb::arg("eta"),
+           nb::keep_alive<1, 2>())
       .def_prop_ro("ell", &casimir::PotentialBlocks::ell)
       .def("step_pass", &potential_pass, ReleaseGil(), nb::arg("order"), nb::arg("skip_below"), nb::arg("penalty"),
            nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(), "A step per example; w (and g) are updated in place.");

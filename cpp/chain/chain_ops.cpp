@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/lanes.hpp"
@@ -267,12 +268,45 @@ struct Rows {
     return (widest_node + 2.0 * widest_edge) / mu + std::log(shape.labels);
   }
 
+  /// Messages are brought back to sum 1 this often, before they can leave the range of doubles.
+  static std::int64_t rescaling_period(double range) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(300.0 / (range + 1.0)), 1, 8);
+  }
+
+  /// The messages from the left alone, step by step as in `expect`.
+  static double log_sum(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* work) {
+    const double range = message_range(shape, p, u, edges, mu), inverse_mu = 1.0 / mu;
+    if (!(range < 300.0)) return std::numeric_limits<double>::quiet_NaN();
+    const std::int64_t period = rescaling_period(range), stride = shape.stride, block = shape.labels * stride;
+    const int nv = vectors(shape);
+    double *before = work, *here = work + stride, *local = work + 2 * stride, *potential = work + 3 * stride;
+    double value = 0.0, offset = 0.0, logs = 0.0;
+    for (std::int64_t t = 0; t < p; ++t) {
+      const double top = row_max(shape, u + t * stride);
+      exp_rows(u + t * stride, stride, top, inverse_mu, t == 0 ? here : local);
+      value += top;
+      if (t == 0) continue;
+      if (edges.step != 0 || t == 1) {
+        offset = range_of(shape, edges.to + (t - 1) * edges.step, shape.labels).highest;
+        exp_rows(edges.to + (t - 1) * edges.step, block, offset, inverse_mu, potential);
+      }
+      value += offset;
+      std::swap(before, here);
+      sum_step(shape, potential, before, here);
+      for (int j = 0; j < nv; ++j) L::store(here + j * W, L::load(here + j * W) * L::load(local + j * W));
+      if (t % period != 0) continue;
+      const double total = row_sum(shape, here), inverse = 1.0 / total;
+      for (int j = 0; j < nv; ++j) L::store(here + j * W, L::load(here + j * W) * inverse);
+      logs += std::log(total);
+    }
+    return value + mu * (logs + std::log(row_sum(shape, here)));
+  }
+
   static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
                        double* edge_out, std::int64_t edge_step, double* work) {
     const double range = message_range(shape, p, u, edges, mu);
     if (!(range < 300.0)) return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
-    // Messages are brought back to sum 1 before they can leave the range of doubles.
-    const std::int64_t period = std::clamp<std::int64_t>(static_cast<std::int64_t>(300.0 / (range + 1.0)), 1, 8);
+    const std::int64_t period = rescaling_period(range);
     const std::int64_t stride = shape.stride, block = shape.labels * stride;
     const int nv = vectors(shape);
     const double inverse_mu = 1.0 / mu;
@@ -411,7 +445,7 @@ struct Rows {
     return mu * log_partition;
   }
 
-  static constexpr ChainOps table{&score, &backward_max, &forward_max, &complete, &scan, &expect, &scatter};
+  static constexpr ChainOps table{&score, &backward_max, &forward_max, &complete, &scan, &expect, &log_sum, &scatter};
 };
 
 #if defined(__AVX512F__)

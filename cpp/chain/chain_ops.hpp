@@ -47,6 +47,9 @@ struct ChainOps {
   double (*expect)(RowShape, std::int64_t p, const double* u, Transitions, double mu, double* nodes, double* edges,
                    std::int64_t edge_step, double* work);
 
+  /// The value of `expect` alone, where no score is forbidden; NaN where it takes logs. `work` holds 3 + labels rows.
+  double (*log_sum)(RowShape, std::int64_t p, const double* u, Transitions, double mu, double* work);
+
   /// target rows of each token's features += value * x[t]; tokens whose row is 0 are skipped.
   void (*scatter)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const double* x,
                   const ScatterTarget&);

@@ -127,6 +127,11 @@ struct LinearChain::Oracles {
   double expect(double mu, double* marginals) {
     const std::int64_t stride = chain.shape_.stride, labels = chain.shape_.labels;
     work.work.resize(static_cast<std::size_t>((3 * p + 2 * labels) * stride));
+    if (!marginals && !chain.has_fixed()) {  // nobody asks for marginals: nothing is forbidden, and costs are 0
+      const double value =
+          chain.ops_.log_sum(chain.shape_, p, work.u.data(), chain.transitions(work), mu, work.work.data());
+      if (!std::isnan(value)) return value;
+    }
     if (!marginals) {
       work.marginals.assign(static_cast<std::size_t>((p + labels) * stride), 0.0);
       marginals = work.marginals.data();
@@ -135,7 +140,7 @@ struct LinearChain::Oracles {
     return chain.ops_.expect(chain.shape_, p, work.u.data(), chain.transitions(work), mu, marginals,
                              marginals + p * stride, 0, work.work.data());
   }
-  double expected_cost() const { return chain.expected_fixed(i, seen) - chain.fixed_of_truth(i); }
+  double expected_cost() const { return chain.expected_cost(i, seen); }
 
   BestList best(std::int64_t k, double mu) {
     const auto rows = static_cast<std::size_t>(p * chain.shape_.stride);

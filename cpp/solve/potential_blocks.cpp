@@ -9,11 +9,14 @@
 namespace casimir {
 namespace {
 
-constexpr double kMargin = 20.0;     // in units of mu, by which the labels of the truth lead at the start
-constexpr double kFirstEta = 0.8;    // of an example's first step
-constexpr double kLeastEta = 1e-3;   // no step is shorter
-constexpr int kTrials = 6;           // of a visit
-constexpr double kRounding = 1e-14;  // relative to the example's part of the dual: gains that mean nothing
+constexpr double kMargin = 20.0;      // in units of the temperature, by which the truth's labels lead at the start
+constexpr double kFixedMargin = 5.0;  // the same where steps have one length and are not searched for
+constexpr double kFirstEta = 0.8;     // of an example's first step, log losses
+constexpr double kFirstHinge = 16.0;  // the same for hinge losses: most of the way back from the margin
+constexpr double kLeastEta = 1e-3;    // no step is shorter
+constexpr double kMostHinge = 1e3;    // nor longer, for hinge losses
+constexpr int kTrials = 6;            // of a visit
+constexpr double kRounding = 1e-14;   // relative to the example's part of the dual: gains that mean nothing
 
 /// <u, s> over parts; what has no weight does not count, whatever its score.
 double expected(const double* u, const double* s, std::int64_t count) {
@@ -34,24 +37,30 @@ double expected(const double* u, const double* s, std::int64_t count) {
 
 /// Where a step of length eta leads. It changes the example's part of D by p_i (climb - turn).
 struct PotentialBlocks::Trial {
+  bool is_log;
   double eta;
-  double entropy;  // of the new distribution
+  double entropy;  // mu H(u) of the new distribution
   double climb;    // mu H(u) + <u, s>, new less old
   double turn;     // (p_i / 2 sigma) |A_i^T (new - old)|^2
 
-  /// The eta of the largest change if climb = v (eta - eta^2 / 2) and turn = c eta^2, as near the optimum.
+  /// The eta of the largest change if turn = c eta^2 and, as near the optimum, climb = v (eta - eta^2 / 2) for a log
+  /// loss, v eta for a hinge loss.
   double best() const {
-    const double v = climb / (eta - 0.5 * eta * eta), c = turn / (eta * eta);
+    const double c = turn / (eta * eta);
+    if (!is_log) return std::clamp(climb / eta / (2.0 * c), kLeastEta, kMostHinge);
+    const double v = climb / (eta - 0.5 * eta * eta);
     return std::clamp(v / (v + 2.0 * c), kLeastEta, 1.0);
   }
-  /// max^mu { s } - (mu H(u) + <u, s>) at the old u: what a step of 1 climbs. One of eta leaves about (1 - eta)^2 of
-  /// it.
-  double gap() const { return std::max(0.0, climb / (2.0 * eta - eta * eta)); }
+  /// max^mu { s } - (mu H(u) + <u, s>) at the old u. For a log loss a step of 1 climbs as much, and one of eta leaves
+  /// about (1 - eta)^2 of it; for a hinge loss it is at least what any step climbs.
+  double gap() const { return std::max(0.0, is_log ? climb / (2.0 * eta - eta * eta) : climb); }
 };
 
-PotentialBlocks::PotentialBlocks(const Problem& problem, double mu)
+PotentialBlocks::PotentialBlocks(const Problem& problem, double mu, double eta)
     : problem_(problem),
       mu_(mu),
+      temperature_(mu > 0.0 ? mu : 1.0),
+      fixed_eta_(eta),
       potentials_(static_cast<std::size_t>(problem.marginal_offset(problem.n_examples()))),
       marginals_(potentials_.size()),
       blocks_(static_cast<std::size_t>(problem.n_examples())),
@@ -104,8 +113,8 @@ void PotentialBlocks::begin(std::int64_t i) {
   double* own = potentials_.data() + problem_.marginal_offset(i);
   const double* s = scores_.data();
   for (std::int64_t j = 0; j < count; ++j) own[j] = std::isinf(s[j]) ? s[j] : 0.0;
-  problem_.add_truth_scores(i, kMargin * mu_, own);
-  blocks_[static_cast<std::size_t>(i)].eta = kFirstEta;
+  problem_.add_truth_scores(i, (fixed_eta_ > 0.0 ? kFixedMargin : kMargin) * temperature_, own);
+  blocks_[static_cast<std::size_t>(i)].eta = fixed_eta_ > 0.0 ? fixed_eta_ : is_log() ? kFirstEta : kFirstHinge;
 }
 
 /// A step of example i, its length found by trials. Returns the oracle calls that it took.
@@ -122,8 +131,14 @@ std::int64_t PotentialBlocks::visit(std::int64_t i, const DualIterate& iterate) 
   for (int trials = 1; trials <= kTrials; ++trials) {
     const Trial trial = attempt(i, eta, before, curvature);
     if (trials == 1) block.gap = trial.gap();
+    if (fixed_eta_ > 0.0) {
+      take(i, iterate, trial);
+      return trials;
+    }
     if (trial.climb <= kRounding * std::abs(before)) {
       block.gap = 0.0;
+      // Outputs of no weight yet may be on their way up: the potentials of a hinge loss add up over visits.
+      if (!is_log() && trial.turn <= kRounding * std::abs(before)) take(i, iterate, trial);
       return trials;
     }
     const double best = trial.best();
@@ -142,12 +157,13 @@ PotentialBlocks::Trial PotentialBlocks::attempt(std::int64_t i, double eta, doub
   const std::int64_t offset = problem_.marginal_offset(i), count = problem_.marginal_count(i);
   const double *theta = potentials_.data() + offset, *u = marginals_.data() + offset, *s = scores_.data();
   double *new_theta = new_potentials_.data(), *new_u = new_marginals_.data(), *change = change_.data();
-  if (eta == 1.0)
+  const double kept = is_log() ? 1.0 - eta : 1.0;
+  if (kept == 0.0)
     std::copy_n(s, count, new_theta);
   else
-    for (std::int64_t j = 0; j < count; ++j) new_theta[j] = (1.0 - eta) * theta[j] + eta * s[j];
-  const double value = problem_.expect(i, new_theta, mu_, *work_, new_u);
-  Trial trial{eta, value - expected(new_u, new_theta, count), 0.0, 0.0};
+    for (std::int64_t j = 0; j < count; ++j) new_theta[j] = kept * theta[j] + eta * s[j];
+  const double value = problem_.expect(i, new_theta, temperature_, *work_, new_u);
+  Trial trial{is_log(), eta, is_log() ? value - expected(new_u, new_theta, count) : 0.0, 0.0, 0.0};
   trial.climb = trial.entropy + expected(new_u, s, count) - before;
   for (std::int64_t j = 0; j < count; ++j) change[j] = new_u[j] - u[j];
   trial.turn = curvature * norm_->squared(i, change);

@@ -1,4 +1,5 @@
-// Block-coordinate dual ascent on losses smoothed by the entropy: exponentiated gradient steps, one example at a time.
+// Block-coordinate dual ascent on hinge losses and losses smoothed by the entropy: exponentiated gradient steps, one
+// example at a time.
 //
 //     D = sum_i p_i ell_i - R*(-g),   ell_i = <u_i, cost_i> + mu H(u_i),   g = sum_i p_i A_i^T u_i
 //
@@ -8,7 +9,7 @@
 //     theta_i <- (1 - eta) theta_i + eta s,
 //
 // which raises D for small eta. The entropy is mu H(u) = mu logsumexp(theta / mu) - <theta, u>, so one exp oracle tells
-// what a step of some eta does.
+// what a step of some eta does. A hinge loss is mu = 0: u_i ~ exp(theta_i), and theta_i <- theta_i + eta s.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ namespace casimir {
 
 class PotentialBlocks {
  public:
-  /// All weight on the truth, so that g = 0.
-  PotentialBlocks(const Problem& problem, double mu);
+  /// All weight on the truth, so that g = 0. mu = 0: a hinge loss. eta: the length of every step; 0: searched for.
+  PotentialBlocks(const Problem& problem, double mu, double eta);
 
   /// Visits the examples of `order` whose last gap is at least skip_below times the mean.
   PassResult pass(std::span<const std::int64_t> order, double skip_below, const DualIterate& iterate);
@@ -43,6 +44,7 @@ class PotentialBlocks {
   };
   struct Trial;
 
+  bool is_log() const { return mu_ > 0.0; }
   void begin(std::int64_t i);
   std::int64_t visit(std::int64_t i, const DualIterate& iterate);
   Trial attempt(std::int64_t i, double eta, double before, double curvature);
@@ -50,7 +52,7 @@ class PotentialBlocks {
   double mean_gap() const;
 
   const Problem& problem_;
-  const double mu_;
+  const double mu_, temperature_, fixed_eta_;
   std::vector<double> potentials_, marginals_;  // of all examples
   std::vector<Block> blocks_;
   std::unique_ptr<BlockNorm> norm_;

@@ -134,6 +134,7 @@ struct LinearTree::Oracles {
 
   double expect(double mu, double* marginals) {
     const std::int64_t stride = trees.shape_.stride;
+    if (!marginals && !trees.has_fixed()) return work.sum.value(trees.view(i, work), mu);  // and the costs are 0
     if (!marginals) {
       work.marginals.assign(static_cast<std::size_t>((p + trees.shape_.labels) * stride), 0.0);
       marginals = work.marginals.data();
@@ -141,7 +142,7 @@ struct LinearTree::Oracles {
     seen = marginals;
     return work.sum.run(trees.view(i, work), mu, stride, marginals, marginals + p * stride);
   }
-  double expected_cost() const { return trees.expected_fixed(i, seen) - trees.fixed_of_truth(i); }
+  double expected_cost() const { return trees.expected_cost(i, seen); }
 
   BestList best(std::int64_t k, double mu) {
     work.max.run(trees.view(i, work));

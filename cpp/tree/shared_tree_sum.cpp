@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/lanes.hpp"
 
@@ -34,20 +35,10 @@ Range allowed_range(const double* scores, std::int64_t count) {
 
 double SharedTreeSum::run(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges) {
   const std::int64_t labels = tree.labels;
-  const auto [low, top_edge] = allowed_range(tree.edges, labels * labels);
-  if (!(top_edge > -kInf && (top_edge - low) / mu < kWidest)) return run_in_logs(tree, mu, stride, nodes, edges);
-  width_ = (labels + kW - 1) / kW * kW;
-  const auto cells = static_cast<std::size_t>(tree.p * width_), block = static_cast<std::size_t>(labels * width_);
-  if (beta_.size() < cells) beta_.resize(cells), weight_.resize(cells), message_.resize(cells);
-  factor_.assign(static_cast<std::size_t>(width_), 0.0);
-  sums_.assign(block, 0.0);
-  matrix_.assign(block, -kInf);
-  for (std::int64_t l = 0; l < labels; ++l)
-    for (std::int64_t y = 0; y < labels; ++y)
-      matrix_[static_cast<std::size_t>(l * width_ + y)] = (tree.edges[l * labels + y] - top_edge) / mu;
-  for (std::size_t j = 0; j < block; j += kW) L::store(matrix_.data() + j, L::exp(L::load(matrix_.data() + j)));
   double value = 0.0;
-  if (!up(tree, mu, top_edge, value, stride, nodes)) return run_in_logs(tree, mu, stride, nodes, edges);
+  if (!up(tree, mu, value)) return run_in_logs(tree, mu, stride, nodes, edges);
+  factor_.assign(static_cast<std::size_t>(width_), 0.0);
+  sums_.assign(static_cast<std::size_t>(labels * width_), 0.0);
   down(tree, stride, nodes);
   for (std::int64_t l = 0; l < labels; ++l)
     for (std::int64_t y = 0; y < labels; ++y)
@@ -56,10 +47,32 @@ double SharedTreeSum::run(const TreeView& tree, double mu, std::int64_t stride, 
   return value;
 }
 
-/// Weights b_t and messages of all positions; at roots the marginals themselves. Returns whether nothing was lost to
-/// underflow: with forbidden pairs a label of the parent may be left with labels of tiny weight only.
-bool SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride,
-                       double* nodes) {
+double SharedTreeSum::value(const TreeView& tree, double mu) {
+  double value = 0.0;
+  return up(tree, mu, value) ? value : value_in_logs(tree, mu);
+}
+
+/// M[l][y]; returns the largest score of a pair, or nothing where the scores are too far apart.
+std::optional<double> SharedTreeSum::load_pairs(const TreeView& tree, double mu) {
+  const std::int64_t labels = tree.labels;
+  const auto [low, top_edge] = allowed_range(tree.edges, labels * labels);
+  if (!(top_edge > -kInf && (top_edge - low) / mu < kWidest)) return std::nullopt;
+  width_ = (labels + kW - 1) / kW * kW;
+  const auto cells = static_cast<std::size_t>(tree.p * width_), block = static_cast<std::size_t>(labels * width_);
+  if (beta_.size() < cells) beta_.resize(cells), weight_.resize(cells), message_.resize(cells);
+  matrix_.assign(block, -kInf);
+  for (std::int64_t l = 0; l < labels; ++l)
+    for (std::int64_t y = 0; y < labels; ++y)
+      matrix_[static_cast<std::size_t>(l * width_ + y)] = (tree.edges[l * labels + y] - top_edge) / mu;
+  for (std::size_t j = 0; j < block; j += kW) L::store(matrix_.data() + j, L::exp(L::load(matrix_.data() + j)));
+  return top_edge;
+}
+
+/// Weights b_t and messages of all positions; at roots the marginals in the place of weights. Returns whether nothing
+/// was lost to underflow: with forbidden pairs a label of the parent may be left with labels of tiny weight only.
+bool SharedTreeSum::up(const TreeView& tree, double mu, double& value) {
+  const std::optional<double> top_edge = load_pairs(tree, mu);
+  if (!top_edge) return false;
   const std::int64_t labels = tree.labels;
   const double inverse_mu = 1.0 / mu;
   for (std::int64_t t = 0; t < tree.p; ++t) {
@@ -83,7 +96,7 @@ bool SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double&
     if (tree.is_root(t)) {
       const double sum = L::sum(total);
       value += best + mu * std::log(sum);
-      for (std::int64_t l = 0; l < labels; ++l) nodes[tree.node[t] * stride + l] = b[l] / sum;
+      for (std::int64_t l = 0; l < labels; ++l) b[l] /= sum;
       continue;
     }
     for (std::int64_t j = 0; j < width_; j += kW) {
@@ -101,7 +114,7 @@ bool SharedTreeSum::up(const TreeView& tree, double mu, double top_edge, double&
       if (message[y] < kLeastMessage && can_have(tree, beta, y)) return false;
       above[y] += mu * std::log(message[y]);
     }
-    value += best + top_edge;  // the factors that messages leave out
+    value += best + *top_edge;  // the factors that messages leave out
   }
   return true;
 }
@@ -117,7 +130,10 @@ void SharedTreeSum::down(const TreeView& tree, std::int64_t stride, double* node
   const std::int64_t labels = tree.labels;
   double* f = factor_.data();
   for (std::int64_t t = 0; t < tree.p; ++t) {
-    if (tree.is_root(t)) continue;
+    if (tree.is_root(t)) {
+      std::copy_n(weight_.data() + t * width_, labels, nodes + tree.node[t] * stride);
+      continue;
+    }
     const double* above = nodes + tree.node[tree.parent[t]] * stride;
     const double* message = message_.data() + t * width_;
     const double* b = weight_.data() + t * width_;
@@ -137,12 +153,16 @@ void SharedTreeSum::down(const TreeView& tree, std::int64_t stride, double* node
   }
 }
 
+double SharedTreeSum::value_in_logs(const TreeView& tree, double mu) {
+  all_nodes_.resize(static_cast<std::size_t>(tree.p * tree.labels));
+  all_edges_.resize(static_cast<std::size_t>(tree.p * tree.labels * tree.labels));
+  return in_logs_.run(tree, mu, all_nodes_.data(), all_edges_.data());
+}
+
 /// Any scores: every edge in the log domain, then the sum over edges.
 double SharedTreeSum::run_in_logs(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges) {
   const std::int64_t labels = tree.labels, block = labels * labels;
-  all_nodes_.resize(static_cast<std::size_t>(tree.p * labels));
-  all_edges_.resize(static_cast<std::size_t>(tree.p * block));
-  const double value = in_logs_.run(tree, mu, all_nodes_.data(), all_edges_.data());
+  const double value = value_in_logs(tree, mu);
   for (std::int64_t v = 0; v < tree.p; ++v) {
     std::copy_n(all_nodes_.data() + v * labels, labels, nodes + v * stride);
     for (std::int64_t l = 0; l < labels; ++l)

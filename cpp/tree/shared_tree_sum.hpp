@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tree/tree_sum.hpp"
@@ -21,10 +22,14 @@ class SharedTreeSum {
   /// Returns mu log sum_y exp(score(y) / mu) for a tree with edge_step 0. Writes node marginals, rows of `stride` by
   /// node, and adds the edge marginals summed over all edges to `edges`, rows of `stride`. Padding is left alone.
   double run(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges);
+  /// The same value, without the way down.
+  double value(const TreeView& tree, double mu);
 
  private:
+  std::optional<double> load_pairs(const TreeView& tree, double mu);
   double run_in_logs(const TreeView& tree, double mu, std::int64_t stride, double* nodes, double* edges);
-  bool up(const TreeView& tree, double mu, double top_edge, double& value, std::int64_t stride, double* nodes);
+  double value_in_logs(const TreeView& tree, double mu);
+  bool up(const TreeView& tree, double mu, double& value);
   static bool can_have(const TreeView& tree, const double* beta, std::int64_t y);
   void down(const TreeView& tree, std::int64_t stride, double* nodes);
 

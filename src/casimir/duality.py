@@ -48,25 +48,29 @@ class DualPoint:
         """(1 - theta) times this point plus theta times the other."""
         if theta in (0.0, 1.0):
             return self if theta == 0.0 else other
-        return DualPoint(self.g + theta * (other.g - self.g), self.ell + theta * (other.ell - self.ell))
+        g = other.g - self.g
+        g *= theta
+        g += self.g
+        return DualPoint(g, self.ell + theta * (other.ell - self.ell))
 
     def _root_of_slope(self, other: DualPoint, penalty: Penalty) -> float:
         """D is concave and smooth along the segment. Where R is a square its slope is a line: one secant ends there."""
         step = other.g - self.g
 
-        def slope(theta: float) -> float:
-            return other.ell - self.ell + dot(step, penalty.primal(-(self.g + theta * step)))
+        def slope(g: FloatArray) -> float:
+            return other.ell - self.ell + dot(step, penalty.primal(-g))
 
-        low, at_low = 0.0, slope(0.0)
-        high, at_high = 1.0, slope(1.0)
+        square = penalty.quadratic
+        low, at_low = 0.0, slope(self.g)
+        high, at_high = 1.0, slope(other.g) if square is None else at_low - dot(step, step) / square.sigma
         if at_low <= 0.0 or at_high >= 0.0:
             return 0.0 if at_low <= 0.0 else 1.0
-        theta, exact = 0.0, penalty.quadratic is not None
+        theta = 0.0
         for _ in range(_SEARCHES):
             theta = low + (high - low) * at_low / (at_low - at_high)
-            if exact:
+            if square is not None:
                 break
-            found = slope(theta)
+            found = slope(self.g + theta * step)
             if abs(found) <= _FLAT * (abs(at_low) + abs(at_high)) or found == 0.0:
                 break
             if found > 0.0:

@@ -310,16 +310,18 @@ class Objective:
         self.check_convex("Block-coordinate Frank-Wolfe")
         return self._dual_problem().dual_blocks()
 
-    def potential_blocks(self) -> PotentialBlocks:
-        """Dual variables as log-potentials, for block-coordinate solvers of losses smoothed by the entropy."""
-        if not is_entropic(self.loss):
+    def potential_blocks(self, eta: float | None = None) -> PotentialBlocks:
+        """Dual variables as log-potentials, of a hinge loss or one smoothed by the entropy.
+
+        eta  the length of every step; None: searched for
+        """
+        if is_smooth(self.loss) and not is_entropic(self.loss):
             raise TypeError(
-                f"SDCA needs a loss that is smoothed by Entropy(), such as Log() or SoftmaxMargin(cost), and "
-                f"{type(self.loss).__name__} is not. Use DualProximal() or BCFW() for a hinge loss, Casimir() for "
-                "others."
+                "Dual steps on log-potentials need Hinge(cost) or a loss that is smoothed by Entropy(), such as Log() "
+                f"or SoftmaxMargin(cost), and {type(self.loss).__name__} is neither. Use Casimir()."
             )
-        self.check_convex("SDCA")
-        return self._dual_problem().potential_blocks(self.loss.mu)
+        self.check_convex("A dual solver")
+        return self._dual_problem().potential_blocks(self.loss.mu, eta)
 
     def _dual_problem(self) -> Problem:
         """The one whose dual blocks can take the penalty: the core knows only some."""

@@ -81,11 +81,11 @@ def test_bounds_hold_at_every_row_or_the_solver_names_what_is_missing(case: Case
 
 
 CLOSED_BY: dict[str, tuple[str, ...]] = {
-    "hinge": ("bcfw-pairwise", "dual"),
+    "hinge": ("bcfw-pairwise", "dual", "eg"),
     **dict.fromkeys(SMOOTH, ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs")),
 }
 for entropic in ("log", "softmax-margin", "entropy"):
-    CLOSED_BY[entropic] += ("dual", "sdca")
+    CLOSED_BY[entropic] += ("dual", "sdca", "eg")
 CLOSING = [
     (Case(family, loss, penalty, "unequal"), solver)
     for loss, solvers in CLOSED_BY.items()

@@ -46,6 +46,24 @@ def test_full_passes_agree(problem: str, smoothing: Any, mu: float) -> None:
         assert_equal_passes(parts, w, smoothing, mu)
 
 
+@pytest.mark.parametrize("problem", [*PROBLEMS, "long-chain", "long-tree", "allowed-chain", "allowed-tree"])
+@pytest.mark.parametrize("loss", ["log", "softmax-margin"])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1000.0])
+def test_values_without_marginals_are_those_with_them(problem: str, loss: str, scale: float) -> None:
+    """A log loss without costs needs messages in one direction only; at wide scores they are in logs."""
+    made = {"chain": chain_parts, "tree": tree_parts}
+    kind, _, family = problem.partition("-")
+    parts = PROBLEMS[problem]() if problem in PROBLEMS else made[family](n_labels=5, lengths=(1, 40))
+    parts = constrained(parts) if kind == "allowed" else parts
+    own = cs.Log() if loss == "log" else cs.SoftmaxMargin(parts.cost)
+    w = scale * start(parts)
+    for objective in both(parts, 0.3, own):
+        found = objective.problem(own.smoothing)
+        full, value = (found.full_pass(w, own.smoothing, own.mu, gradient=k, keep=False) for k in (True, False))
+        np.testing.assert_allclose(value.value, full.value, rtol=1e-12, atol=1e-12 * max(1.0, scale))
+        np.testing.assert_array_equal(value.cost, full.cost)
+
+
 @pytest.mark.parametrize("problem", ["binary-5", "tree-5", "candidates"])
 @smoothings
 def test_examples_of_weight_0_are_left_out(problem: str, smoothing: Any) -> None:

@@ -24,10 +24,10 @@ from casimir.duality import DualPoint
 from casimir.solvers.bcfw import dual_start
 
 
-def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 1.0) -> list[Any]:
+def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 1.0, eta: float | None = None) -> list[Any]:
     """What a few passes of the potential blocks leave behind, pass by pass."""
     order = objective.permutation(np.random.default_rng(8))
-    blocks, iterate = objective.potential_blocks(), dual_start(objective.penalty, objective.n_params)
+    blocks, iterate = objective.potential_blocks(eta), dual_start(objective.penalty, objective.n_params)
     record: list[Any] = [blocks.ell]
     for _ in range(rounds):
         for below in (0.0, skip_below):
@@ -44,13 +44,30 @@ def test_passes_agree(problem: str, mu: float) -> None:
         assert_all_close(*(passes(o) for o in both(parts, 0.3, loss)))
 
 
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_passes_over_a_hinge_loss_agree(problem: str) -> None:
+    parts = PROBLEMS[problem]()
+    assert_all_close(*(passes(o) for o in both(parts, 0.3, cs.Hinge(parts.cost))))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("eta", [0.2, 1.0])
+def test_steps_of_one_length_agree(kind: str, eta: float) -> None:
+    parts = KINDS[kind]()
+    for loss in (cs.Hinge(parts.cost), cs.SoftmaxMargin(parts.cost)):
+        fused, slow = (passes(o, eta=eta) for o in both(parts, 0.3, loss))
+        assert_all_close(fused, slow)
+        assert fused[2] == len(parts.y)  # an oracle call each
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("penalty", STRONG)
 def test_passes_agree_under_every_strongly_convex_penalty(kind: str, penalty: str) -> None:
     parts, turn = KINDS[kind](), STRONG.index(penalty) + list(KINDS).index(kind)
     own = penalty_of(penalty, parts.model.n_params, turn)
     weights = some_weights(len(parts.y), turn) if turn % 2 else None
-    assert_all_close(*(passes(o) for o in both(parts, own, cs.SoftmaxMargin(parts.cost), sample_weight=weights)))
+    for loss in (cs.SoftmaxMargin(parts.cost), cs.Hinge(parts.cost)):
+        assert_all_close(*(passes(o) for o in both(parts, own, loss, sample_weight=weights)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,18 +80,19 @@ def test_passes_agree_with_own_costs_and_allowed_outputs(kind: str, case: str) -
         parts = own_cost(parts, pairs=case == "own-pairs")
     for penalty in ("ridge", "mixture"):
         own, weights = penalty_of(penalty, parts.model.n_params), some_weights(len(parts.y))
-        for loss in (cs.Log(), cs.SoftmaxMargin(parts.cost)):
+        for loss in (cs.Log(), cs.SoftmaxMargin(parts.cost), cs.Hinge(parts.cost)):
             assert_all_close(*(passes(o) for o in both(parts, own, loss, sample_weight=weights)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_step_never_lowers_the_dual_and_keeps_w_and_g_together(kind: str) -> None:
+@pytest.mark.parametrize("loss", [cs.SoftmaxMargin, cs.Hinge])
+def test_a_step_never_lowers_the_dual_and_keeps_w_and_g_together(kind: str, loss: Any) -> None:
     """w = argmin R(w) + <g, w> after every single step."""
     parts = KINDS[kind]()
     for penalty in ("ridge", "elastic", "mixture", "proximal-nonnegative"):
         for weights in (None, some_weights(len(parts.y))):
             own = penalty_of(penalty, parts.model.n_params)
-            objective = parts.objective(own, cs.SoftmaxMargin(parts.cost), sample_weight=weights)
+            objective = parts.objective(own, loss(parts.cost), sample_weight=weights)
             blocks, iterate, last = objective.potential_blocks(), dual_start(own, objective.n_params), 0.0
             for i in np.tile(objective.examples, 8):
                 blocks.step_pass(np.array([i]), 0.0, iterate)

@@ -18,6 +18,7 @@ SOLVERS: dict[str, Any] = {
     "bcfw": cs.BCFW(),
     "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=2),
     "dual": cs.DualProximal(),
+    "eg": cs.ExponentiatedGradient(),
     "svrg": cs.SVRG(mu=0.1),
     "svrg-default": cs.SVRG(),
     "svrg-entropy": cs.SVRG(cs.Entropy(), mu=0.1),
@@ -40,6 +41,8 @@ SOLVERS: dict[str, Any] = {
 SMOOTH: dict[str, Any] = {
     "sgd": cs.SGD(),
     "sdca": cs.SDCA(),
+    "eg": cs.ExponentiatedGradient(),
+    "eg-fixed": cs.ExponentiatedGradient(eta=0.3),
     "dual": cs.DualProximal(),
     "svrg": cs.SVRG(),
     "saga": cs.SAGA(),
@@ -77,7 +80,7 @@ def test_reported_calls_are_real_calls(loss: str, solver: Any, penalty: Any) -> 
     assert sum(vars(objective.counts).values()) == objective.oracle_calls
 
 
-@pytest.mark.parametrize("name", ["sgd", "bcfw", "dual", "svrg", "saga", "lbfgs", "casimir"])
+@pytest.mark.parametrize("name", ["sgd", "bcfw", "dual", "eg", "svrg", "saga", "lbfgs", "casimir"])
 def test_examples_of_weight_0_are_not_asked_about(name: str) -> None:
     objective, calls = counted(sample_weight=[1.0, 0.0, 2.0, 1.0])
     before = calls[0]

@@ -199,7 +199,9 @@ class Problem(Protocol):
 
     def dual_blocks(self) -> DualBlocks: ...
 
-    def potential_blocks(self, mu: float) -> PotentialBlocks: ...
+    def potential_blocks(self, mu: float, eta: float | None = None) -> PotentialBlocks:
+        """mu is the loss's level of smoothing by the entropy, 0 for a hinge loss; eta of None is searched for."""
+        ...
 
 
 def fixed_scores(

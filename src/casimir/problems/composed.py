@@ -115,8 +115,8 @@ class ComposedProblem:
         assert self.truth_outputs is not None, "dual blocks start at a true output"
         return ComposedDualBlocks(self, self.truth_outputs)
 
-    def potential_blocks(self, mu: float) -> PotentialBlocks:
-        return ComposedPotentialBlocks(self, mu)
+    def potential_blocks(self, mu: float, eta: float | None = None) -> PotentialBlocks:
+        return ComposedPotentialBlocks(self, mu, eta)
 
     def augmented(self, w: FloatArray, examples: Any) -> Scores:
         """Scores of the examples plus their costs and offsets."""

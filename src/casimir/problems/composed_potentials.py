@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from casimir.problems.composed import ComposedProblem
 
 # As in the core; cpp/solve/potential_blocks.cpp says what they are for.
-_MARGIN, _FIRST_ETA, _LEAST_ETA, _TRIALS, _ROUNDING = 20.0, 0.8, 1e-3, 6, 1e-14
+_MARGIN, _FIXED_MARGIN, _TRIALS, _ROUNDING = 20.0, 5.0, 6, 1e-14
+_FIRST_ETA, _FIRST_HINGE, _LEAST_ETA, _MOST_HINGE = 0.8, 16.0, 1e-3, 1e3
 
 
 @dataclass(slots=True)
@@ -21,19 +22,19 @@ class _Block:
     """What one example keeps.
 
     marginals   of its distribution u
-    potentials  theta, so that u ~ exp(theta / mu); None while u is the truth
+    eta         of the next step
+    potentials  theta, so that u ~ exp(theta / temperature); None while u is the truth
     entropy     mu H(u)
     ell         <u, cost> + mu H(u)
     gap         an estimate of max^mu { s } - (mu H(u) + <u, s>), s the scores at the last visit
-    eta         of the next step
     """
 
     marginals: Scores
+    eta: float
     potentials: Scores | None = None
     entropy: float = 0.0
     ell: float = 0.0
     gap: float = 0.0
-    eta: float = _FIRST_ETA
 
 
 class _Trial(NamedTuple):
@@ -44,6 +45,7 @@ class _Trial(NamedTuple):
     turn    (p_i / 2 sigma) |vector|^2
     """
 
+    is_log: bool
     eta: float
     potentials: Scores
     marginals: Scores
@@ -53,17 +55,29 @@ class _Trial(NamedTuple):
     turn: float
 
     def best(self) -> float:
-        """The eta of the largest change if climb = v (eta - eta^2 / 2) and turn = c eta^2, as near the optimum."""
-        v, c = self.climb / (self.eta - 0.5 * self.eta**2), self.turn / self.eta**2
+        """The eta of the largest change if turn = c eta^2 and climb = v (eta - eta^2 / 2), v eta for a hinge loss."""
+        c = self.turn / self.eta**2
+        if not self.is_log:
+            longest = self.climb / self.eta / (2.0 * c) if c > 0.0 else _MOST_HINGE
+            return min(max(longest, _LEAST_ETA), _MOST_HINGE)
+        v = self.climb / (self.eta - 0.5 * self.eta**2)
         return min(max(v / (v + 2.0 * c), _LEAST_ETA), 1.0)
+
+    def gap(self) -> float:
+        return max(0.0, self.climb / (2.0 * self.eta - self.eta**2) if self.is_log else self.climb)
 
 
 class ComposedPotentialBlocks:
-    """theta_i <- (1 - eta) theta_i + eta s, one example at a time, by the same rules as the native blocks."""
+    """theta_i <- (1 - eta) theta_i + eta s, for a hinge loss (mu = 0) theta_i + eta s, one example at a time.
 
-    def __init__(self, problem: ComposedProblem, mu: float) -> None:
-        self._problem, self._mu = problem, mu
-        self._blocks = [_Block(problem.true_parts.select([i])) for i in range(problem.n_examples)]
+    By the same rules as the native blocks. eta: the length of every step; None: searched for.
+    """
+
+    def __init__(self, problem: ComposedProblem, mu: float, eta: float | None = None) -> None:
+        self._problem, self._is_log, self._temperature = problem, mu > 0.0, mu or 1.0
+        self._is_fixed, self._margin = eta is not None, _MARGIN if eta is None else _FIXED_MARGIN
+        first = eta or (_FIRST_ETA if self._is_log else _FIRST_HINGE)
+        self._blocks = [_Block(problem.true_parts.select([i]), first) for i in range(problem.n_examples)]
 
     @property
     def ell(self) -> float:
@@ -84,36 +98,46 @@ class ComposedPotentialBlocks:
         s = self._problem.plus_fixed(around.scores, [i])
         if block.potentials is None:
             nodes = replace(block.marginals, edges=None, edge_offsets=None, whole=None)
-            block.potentials = s * 0.0 + nodes * (_MARGIN * self._mu)
+            block.potentials = s * 0.0 + nodes * (self._margin * self._temperature)
         before = block.entropy + float(s.dot(block.marginals)[0])
-        eta = block.eta
+        eta, rounding = block.eta, _ROUNDING * abs(before)
         for trials in range(1, _TRIALS + 1):
             trial = self._attempt(i, around, s, eta, before, iterate)
             if trials == 1:
-                block.gap = max(0.0, trial.climb / (2.0 * eta - eta**2))
-            if trial.climb <= _ROUNDING * abs(before):
+                block.gap = trial.gap()
+            if self._is_fixed:
+                self._take(i, trial, iterate)
+                return trials
+            if trial.climb <= rounding:
                 block.gap = 0.0
+                if not self._is_log and trial.turn <= rounding:  # outputs of no weight yet may be on their way up
+                    self._take(i, trial, iterate)
                 return trials
             best = trial.best()
             if trial.climb > trial.turn and best >= 0.5 * eta:
-                block.potentials, block.marginals, block.entropy = trial.potentials, trial.marginals, trial.entropy
-                block.ell = trial.entropy + float(self._problem.cost_above_truth(trial.marginals, [i])[0])
+                self._take(i, trial, iterate)
                 block.eta = min(best, 2.0 * eta)
-                move(iterate, slice(None), self._problem.share(i) * trial.vector)
                 return trials
             eta = min(best, 0.5 * eta)
         block.eta = eta
         return _TRIALS
+
+    def _take(self, i: int, trial: _Trial, iterate: DualIterate) -> None:
+        block = self._blocks[i]
+        block.potentials, block.marginals, block.entropy = trial.potentials, trial.marginals, trial.entropy
+        block.ell = trial.entropy + float(self._problem.cost_above_truth(trial.marginals, [i])[0])
+        move(iterate, slice(None), self._problem.share(i) * trial.vector)
 
     def _attempt(
         self, i: int, around: Linearization, s: Scores, eta: float, before: float, iterate: DualIterate
     ) -> _Trial:
         block = self._blocks[i]
         assert block.potentials is not None
-        potentials = s if eta == 1.0 else block.potentials * (1.0 - eta) + s * eta
-        found = self._problem.structure.select([i]).expect(potentials, self._mu)
-        entropy = float(found.value[0] - potentials.dot(found.marginals)[0])
+        kept = 1.0 - eta if self._is_log else 1.0
+        potentials = s if kept == 0.0 else block.potentials * kept + s * eta
+        found = self._problem.structure.select([i]).expect(potentials, self._temperature)
+        entropy = float(found.value[0] - potentials.dot(found.marginals)[0]) if self._is_log else 0.0
         climb = entropy + float(s.dot(found.marginals)[0]) - before
         vector = around.adjoint(found.marginals - block.marginals)
         turn = 0.5 * self._problem.share(i) / iterate.penalty.strong_convexity * float(vector @ vector)
-        return _Trial(eta, potentials, found.marginals, entropy, climb, vector, turn)
+        return _Trial(self._is_log, eta, potentials, found.marginals, entropy, climb, vector, turn)

@@ -251,8 +251,8 @@ class FusedProblem:
     def dual_blocks(self) -> FusedDualBlocks:
         return FusedDualBlocks(self.core.dual_blocks())
 
-    def potential_blocks(self, mu: float) -> FusedPotentialBlocks:
-        return FusedPotentialBlocks(core.PotentialBlocks(self.core, mu))
+    def potential_blocks(self, mu: float, eta: float | None = None) -> FusedPotentialBlocks:
+        return FusedPotentialBlocks(core.PotentialBlocks(self.core, mu, eta or 0.0))
 
 
 class FusedDualBlocks:

@@ -4,6 +4,7 @@ from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.concave_convex import ConcaveConvex
 from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.gradient_descent import GradientDescent
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.prox_linear import ProxLinear
@@ -26,6 +27,7 @@ __all__ = [
     "ConcaveConvex",
     "Constant",
     "DualProximal",
+    "ExponentiatedGradient",
     "GradientDescent",
     "Inverse",
     "InverseRoot",

@@ -10,6 +10,7 @@ from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.saga import SAGA
 from casimir.solvers.sdca import SDCA, memory_of
@@ -20,6 +21,7 @@ _MAKERS: dict[str, Callable[[], Solver]] = {
     "bcfw": BCFW,
     "casimir": Casimir,
     "dual": DualProximal,
+    "eg": ExponentiatedGradient,
     "lbfgs": LBFGS,
     "saga": SAGA,
     "sdca": SDCA,

@@ -55,14 +55,17 @@ class LBFGS:
     ) -> InnerState:
         """The pairs of the last subproblem describe the same losses, and are kept."""
         require(objective.penalty, "LBFGS", separable=True)
-        memory = Memory(self.memory) if before is None else before.memory
-        return InnerState(w, objective.evaluate(w, loss), memory=memory)
+        if before is None:
+            steps = QuasiNewton(objective, loss, Memory(self.memory))
+        else:
+            steps = before.memory.on(objective, loss)
+        return InnerState(w, objective.evaluate(w, loss), memory=steps)
 
     def epoch(self, objective: Objective, loss: Loss, state: InnerState, rng: np.random.Generator) -> InnerState:
         """One iteration; the same state when no step improves any more."""
-        steps = QuasiNewton(objective, loss)
-        w, evaluation = steps.iteration(state.w, state.evaluation, state.memory)
-        return InnerState(w, evaluation, memory=state.memory)
+        steps: QuasiNewton = state.memory.on(objective, loss)
+        w, evaluation = steps.iteration(state.w, state.evaluation)
+        return InnerState(w, evaluation, memory=steps)
 
 
 class _Reporter:

@@ -19,17 +19,19 @@ _STRETCH = 8192  # weights at a time, of all vectors: they stay in the cache
 class Memory:
     """The last pairs of a step s and the change y of the smooth gradient along it: H ~ the inverse Hessian.
 
-    H g is a combination of the pairs and g. Its coefficients follow from inner products alone, so all weights are read
-    twice in an iteration, a stretch at a time, and not once for every pair.
+    H g is a combination of the pairs and g. Its coefficients follow from inner products alone, so all pairs are read
+    twice in an iteration, a stretch at a time: for the products with g and the newest pair, and for the combination.
 
     rows      float64[2 size, d]: steps, then changes
     products  float64[2 size, 2 size]: their inner products
+    new       rows whose products are not known yet
     """
 
     def __init__(self, size: int) -> None:
         self._size, self._kept, self._next = size, 0, 0
         self._rows: FloatArray = np.empty((0, 0))
         self._products = np.zeros((2 * size, 2 * size))
+        self._new: list[int] = []
 
     def __len__(self) -> int:
         return self._kept
@@ -42,15 +44,14 @@ class Memory:
             self._rows = np.zeros((2 * self._size, len(step)))
         place = [self._next, self._size + self._next]
         self._rows[place[0]], self._rows[place[1]] = step, change
-        self._products[:, place] = _products(self._rows, self._rows[place])
-        self._products[place] = self._products[:, place].T
+        self._new += place
         self._next, self._kept = (self._next + 1) % self._size, min(self._kept + 1, self._size)
 
     def times(self, gradient: FloatArray) -> FloatArray:
         """H gradient, by the two-loop recursion on coefficients of the rows and of the gradient."""
         if not self._kept:
             return gradient.copy()
-        of_gradient = _products(self._rows, gradient[None])[:, 0]
+        of_gradient = self._products_with(gradient)
         order = [(self._next - 1 - k) % self._size for k in range(self._kept)]  # the newest first
         c, shares = np.zeros(2 * self._size), {}
         for i in order:
@@ -65,12 +66,29 @@ class Memory:
             c[i] += shares[i] - along / self._products[i, self._size + i]
         return _combination(c, self._rows, scale, gradient)
 
+    def _products_with(self, gradient: FloatArray) -> FloatArray:
+        """float64[2 size]: <row, gradient> in one fixed order; those with new rows are found on the way."""
+        found, of_new = np.zeros(2 * self._size), np.zeros((2 * self._size, len(self._new)))
+        for first in range(0, len(gradient), _STRETCH):
+            rows = self._rows[:, first : first + _STRETCH]
+            found += rows @ gradient[first : first + _STRETCH]
+            if self._new:
+                of_new += rows @ rows[self._new].T
+        if self._new:
+            self._products[:, self._new], self._products[self._new] = of_new, of_new.T
+            self._new = []
+        return found
+
 
 class QuasiNewton:
-    """Iterations on f_mu(w) + R(w), R separable: sum_j l1_j |w_j| + (smooth)_j, over w_j >= 0 where asked for."""
+    """Iterations on f_mu(w) + R(w), R separable: sum_j l1_j |w_j| + (smooth)_j, over w_j >= 0 where asked for.
 
-    def __init__(self, objective: Objective, loss: Loss) -> None:
-        self._objective, self._loss = objective, loss
+    memory  the pairs so far; those of another penalty may be used again, since they describe the same losses
+    """
+
+    def __init__(self, objective: Objective, loss: Loss, memory: Memory) -> None:
+        self.memory, self._objective, self._loss = memory, objective, loss
+        self._last: tuple[FloatArray, FloatArray] | None = None  # a point and the smooth gradient there
         own = _separable(objective.penalty)
         strengths = 1.0 if own.strengths is None else np.where(np.isinf(own.strengths), 0.0, own.strengths)
         self._sigma = own.l2 * strengths + own.kappa
@@ -84,28 +102,40 @@ class QuasiNewton:
         self._nonnegative = np.zeros(d, dtype=np.bool_) if own.nonnegative is None else own.nonnegative
         self._has_orthant = (self._l1 > 0.0) | self._nonnegative  # other weights may change their sign
 
-    def iteration(self, w: FloatArray, before: Evaluation, memory: Memory) -> tuple[FloatArray, Evaluation]:
+    def on(self, objective: Objective, loss: Loss) -> QuasiNewton:
+        """Iterations on this objective, with the same pairs."""
+        is_own = objective is self._objective and loss is self._loss
+        return self if is_own else QuasiNewton(objective, loss, self.memory)
+
+    def iteration(self, w: FloatArray, before: Evaluation) -> tuple[FloatArray, Evaluation]:
         """The next point and its evaluation; w itself when no step along the direction improves."""
-        smooth = self._smooth_gradient(w, before)
+        smooth = self._gradient_at(w, before)
         steepest = smooth if self._is_plain else self._steepest(w, smooth)
-        direction = memory.times(steepest)
+        direction = self.memory.times(steepest)
         np.negative(direction, out=direction)
         if not self._is_plain:
             direction[self._has_orthant & (direction * steepest >= 0.0)] = 0.0  # never against the steepest descent
         if not direction.any():
             return w, before
         orthant = None if self._is_plain else np.where(w != 0.0, np.sign(w), -np.sign(steepest))
-        length = 1.0 if len(memory) else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
+        length = 1.0 if len(self.memory) else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
         for _ in range(_HALVINGS):
             new = w + length * direction
             if orthant is not None:
                 new[self._has_orthant & (new * orthant <= 0.0)] = 0.0
-            after = self._objective.evaluate(new, self._loss)
-            if after.smoothed <= before.smoothed + _DECREASE * dot(steepest, new - w):
-                memory.remember(new - w, self._smooth_gradient(new, after) - smooth)
+            after, step = self._objective.evaluate(new, self._loss), new - w
+            if after.smoothed <= before.smoothed + _DECREASE * dot(steepest, step):
+                there = self._smooth_gradient(new, after)
+                self.memory.remember(step, there - smooth)
+                self._last = new, there
                 return new, after
             length *= 0.5
         return w, before
+
+    def _gradient_at(self, w: FloatArray, found: Evaluation) -> FloatArray:
+        if self._last is not None and self._last[0] is w:
+            return self._last[1]
+        return self._smooth_gradient(w, found)
 
     def _smooth_gradient(self, w: FloatArray, found: Evaluation) -> FloatArray:
         """The gradient of all but the absolute values; 0 on weights that are fixed."""
@@ -132,14 +162,6 @@ def _separable(penalty: Penalty) -> Separable:
     quadratic = penalty.quadratic
     assert quadratic is not None
     return Separable(0.0, 0.0, kappa=quadratic.sigma, center=quadratic.center)
-
-
-def _products(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """float64[a, b]: inner products of rows [a, d] and others [b, d], in one fixed order."""
-    total = np.zeros((len(rows), len(others)))
-    for first in range(0, rows.shape[1], _STRETCH):
-        total += rows[:, first : first + _STRETCH] @ others[:, first : first + _STRETCH].T
-    return total
 
 
 def _combination(c: FloatArray, rows: FloatArray, scale: float, gradient: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from casimir.duality import DualPoint
+from casimir.losses import is_entropic
 from casimir.objective import Objective
 from casimir.penalties import require
 from casimir.problems import DualIterate, PotentialBlocks
@@ -60,12 +61,13 @@ class SDCA:
 
     def blocks(self, objective: Objective) -> PotentialBlocks:
         """Dual variables at the truth."""
-        needed = memory_of(objective)
-        if needed > self.memory:
-            raise MemoryError(
-                f"SDCA would keep {needed / 1e9:.1f} GB of log-potentials and marginals; memory={self.memory:g} allows "
-                f"{self.memory / 1e9:.1f} GB. Raise it, or use Casimir()."
+        if not is_entropic(objective.loss):
+            raise TypeError(
+                f"SDCA needs a loss that is smoothed by Entropy(), such as Log() or SoftmaxMargin(cost), and "
+                f"{type(objective.loss).__name__} is not. Use DualProximal() or BCFW() for a hinge loss, Casimir() for "
+                "others."
             )
+        check_memory(objective, self.memory, "SDCA")
         return objective.potential_blocks()
 
     def passes(
@@ -77,6 +79,15 @@ class SDCA:
             gap, calls = blocks.step_pass(objective.permutation(rng), skip_below, iterate)
             objective.count("steps", calls)
         return gap
+
+
+def check_memory(objective: Objective, memory: float, name: str) -> None:
+    needed = memory_of(objective)
+    if needed > memory:
+        raise MemoryError(
+            f"{name} would keep {needed / 1e9:.1f} GB of log-potentials and marginals; memory={memory:g} allows "
+            f"{memory / 1e9:.1f} GB. Raise it, or use Casimir()."
+        )
 
 
 def memory_of(objective: Objective) -> float:
