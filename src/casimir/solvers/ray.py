@@ -13,13 +13,13 @@ from casimir.scores import FloatArray
 from casimir.solvers.first_pass import mean_loss
 
 _LENGTHS = (1.0, 0.95, 0.9, 0.8, 0.65, 0.5)
-_FLAT = 0.4  # the losses fall along z by less than this share of what the penalty rises
+_FLAT = 0.6  # the losses fall along z by less than this share of what the penalty rises
 _SHARE = 20  # n/20 examples are asked
 _NEARBY = 1e-3  # their slope along z is that of so short a step
 
 
 def is_too_long(objective: Objective, z: FloatArray, gradient: FloatArray) -> bool:
-    """<gradient of the losses, z> > -0.4 dR(c z)/dc at c = 1."""
+    """<gradient of the losses, z> > -0.6 dR(c z)/dc at c = 1."""
     penalty = objective.penalty
     rise = (penalty.value(z) - penalty.value(0.999 * z)) / 0.001
     return rise > 0.0 and dot(gradient, z) > -_FLAT * rise
