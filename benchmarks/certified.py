@@ -8,6 +8,7 @@ Making the objective is left out; evaluations count, since they certify. The oth
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import time
 from typing import Any
@@ -53,10 +54,8 @@ def seconds_to(objective: cs.Objective, solver: Any, tol: float, most: float) ->
         return time.process_time() > end
 
     def run() -> None:
-        try:
+        with contextlib.suppress(cs.Diverged):
             found.append(cs.minimize(objective, solver, 10**6, tol, callbacks=[is_late]))
-        except cs.Diverged:
-            pass
 
     seconds = seconds_of(run)
     return seconds if found and found[0].converged else math.inf

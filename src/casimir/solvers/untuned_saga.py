@@ -102,7 +102,8 @@ class UntunedSAGA:
                 seen = seen.plus(self._half_pass(kappa))
             value, smoothed_value = self._met(seen, 2 * self.settings.inner_epochs * self.steps)
             if self.is_free and (self.k == _FIRST_LOOK or self.k % _OFTEN == 0):
-                self._adapt(_NOISE * (smoothed_value - value if self.is_smoothed else self.smoothed_value - smoothed_value))
+                gain = self.smoothed_value - smoothed_value
+                self._adapt(_NOISE * (smoothed_value - value if self.is_smoothed else gain))
             self._judge(value, smoothed_value)
 
     def _report(self, kappa: float) -> bool:
