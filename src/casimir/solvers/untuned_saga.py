@@ -8,8 +8,8 @@
       steps of 1 / (L + lam + kappa) from z on F_mu + (kappa/2) |. - z|^2;   t = mean of the last half of the iterates
       z = t + beta (t - t_before)
     every pass, on the means of the losses that it met, which cost nothing:
-      now and then, on n/20 examples: J = (F_mu(t) + F_mu(t_before)) / 2 - F_mu((t + t_before) / 2), what the noise of
-          t costs; L *= sqrt(J / (0.05 (F_mu - F))), no less than 0.8 and no more than 4
+      now and then, on 2 sqrt(n) examples: J = (F_mu(t) + F_mu(t_before)) / 2 - F_mu((t + t_before) / 2), what noise
+          costs; L *= sqrt(J / (0.05 (F_mu - F))), no less than 0.8 and no more than 4
       the losses hardly fall along t: look for a shorter t
       F's gain < 0.3 (F_mu - F) twice running: mu /= 2, L *= 2;   F_mu rises by a tenth: L *= 2, beta restarts
 
@@ -42,7 +42,7 @@ _FIRST_L, _OF_PENALTY = 3.0, 2.0  # L = 1 / (3 gamma) + 2 lam n
 _FEWEST_STEPS = 32  # of half a pass
 _PATIENCE = 2
 _FIRST_LOOK, _OFTEN = 3, 4  # pass after which L is looked at first, and every so many passes,
-_SHARE, _FEWEST = 20, 20  # on n/20 examples, 20 at the least
+_ASKED = 2.0  # on 2 sqrt(n) examples
 _NOISE = 0.05  # of F_mu - F is what noise may cost: 0.02 to 0.07 at the best L on CoNLL-2003, news, multiclass
 _FALL, _GROWTH = 0.8, 4.0  # of L at one look
 _RISE = 1.1  # F_mu that rises by a tenth from pass to pass: steps are too long
@@ -154,7 +154,7 @@ class UntunedSAGA:
     def _adapt(self, allowed: float) -> None:
         """L by the noise of t, on a few examples: what their mean is better than t and the t before."""
         objective, loss = self.objective, self.loss
-        few = objective.permutation(self.rng)[: max(objective.n_active // _SHARE, _FEWEST)]
+        few = objective.permutation(self.rng)[: math.ceil(_ASKED * math.sqrt(objective.n_active))]
         problem, penalty = objective.problem(loss.smoothing), objective.penalty
         at_t, at_before, between = (
             mean_loss(problem, few, loss, w) + penalty.value(w)
