@@ -9,6 +9,7 @@ import pytest
 from problems import Parts, candidate_parts, chain_parts, hinge_optimum, tiny_parts, tree_parts
 
 import casimir as cs
+from casimir.solvers.ray import shorter
 
 SCHEMES: dict[str, Any] = {
     "svrg": cs.Casimir(),
@@ -148,3 +149,38 @@ def test_a_sequence_of_levels_for_a_smooth_loss_is_refused() -> None:
     for solver in (cs.Casimir(mu=lambda k: 1.0 / k), cs.Casimir(mu=0.3)):
         with pytest.raises(ValueError, match="does nothing"):
             cs.minimize(objective, solver)
+
+
+def dense_classes(n: int = 400, classes: int = 6, dim: int = 15) -> Parts:
+    """Noisy classes of Gaussian inputs, as candidate lists: gradients of different examples are far from orthogonal."""
+    rng = np.random.default_rng(7)
+    inputs, weights = rng.normal(size=(n, dim)), rng.normal(size=(classes, dim))
+    y = (inputs @ weights.T + 3.0 * rng.normal(size=(n, classes))).argmax(axis=1)
+    model = cs.LinearCandidateModel([np.kron(np.eye(classes), x[None]) for x in inputs])
+    return Parts(model, cs.Candidates(), cs.Hamming(), [np.array([c]) for c in y])
+
+
+@pytest.mark.parametrize("lam_n", [1.0, 0.01])
+def test_steps_of_saga_get_shorter_where_features_are_dense(lam_n: float) -> None:
+    """Without a look at the noise of the answers, F - F* is some 20 times as large."""
+    parts, n = dense_classes(), 400
+    best = cs.minimize(parts.objective(lam_n / n), cs.DualProximal(), 2000, 1e-4).dual
+
+    def error(solver: Any) -> float:
+        def is_done(row: cs.TraceRow, w: Any) -> bool:
+            return row.steps + row.searches + row.full_gradients > 40 * n
+
+        return cs.minimize(parts.objective(lam_n / n), solver, 100, 1e-4, 5, [is_done]).objective - best
+
+    assert error(cs.Casimir(cs.SAGA())) <= 0.5 * error(cs.SVRG())
+    assert error(cs.Casimir(cs.SAGA())) <= 0.003 * best
+
+
+def test_a_few_examples_do_not_shorten_an_optimal_point() -> None:
+    loss = cs.FenchelYoung(cs.L2(), 0.1, cs.Hamming())
+    objective = dense_classes().objective(0.1 / 400, loss)
+    z = cs.minimize(objective, cs.LBFGS(), 500, 1e-6).w
+    found = objective.evaluate(z)
+    assert found.gradient is not None
+    lengths = [shorter(objective, loss, z, found.gradient, np.random.default_rng(seed)) for seed in range(20)]
+    assert lengths == [1.0] * 20

@@ -230,7 +230,7 @@ class Untuned:
         assert found.gradient is not None
         if self.k < self.next_ray or not is_too_long(self.objective, z, found.gradient):
             return
-        length = shorter(self.objective, self.loss, z, self.rng)
+        length = shorter(self.objective, self.loss, z, found.gradient, self.rng)
         self.next_ray = self.k + _RAY_PAUSE
         if length == 1.0:
             return
