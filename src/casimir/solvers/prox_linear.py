@@ -10,13 +10,13 @@ import numpy as np
 from casimir._validate import positive_float, positive_int
 from casimir.duality import DualPoint
 from casimir.linearized import Linearized
-from casimir.losses import is_smooth, smoothed
+from casimir.losses import is_entropic, is_smooth, smoothed
 from casimir.objective import Objective
 from casimir.scores import FloatArray
-from casimir.smoothing import L2
 from casimir.solvers.base import Monitor, Solver, check_solver
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.run import Callback, minimize
 from casimir.solvers.smoothness import default_mu, mu_for, needs_smoothing
 from casimir.solvers.svrg import SVRG
@@ -34,7 +34,8 @@ class ProxLinear:
     """w_k ~ argmin_w F(w; w_{k-1}) + (1/(2 eta)) |w - w_{k-1}|^2, with F(.; w_{k-1}) the convex model `Linearized`.
 
     inner         minimises the convex subproblems. None: DualProximal(), which needs no smoothing, where the loss is a
-                  hinge, and the paper's Casimir-SVRG with k = 10 where it is smooth
+                  hinge; LBFGS() where it is smoothed by the entropy; Casimir() for other smooth losses, and where the
+                  penalty is not separable
     eta           step length; None: found on the way: doubled, up to 10/lam, after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
     inner_epochs  epochs of the inner solver per step. None: without eps0 10 of a dual solver and 5 of others, as in the
@@ -116,9 +117,11 @@ class ProxLinear:
     def _inner(self, objective: Objective) -> Solver:
         if self.inner is not None:
             return self.inner
-        if is_smooth(objective.loss):
-            return Casimir.paper("const", SVRG(L2(k=10), iterate="average", sampling="replacement"))
-        return DualProximal()
+        if not is_smooth(objective.loss):
+            return DualProximal()
+        penalty = objective.penalty
+        is_separable = penalty.quadratic is not None or getattr(penalty, "separable", None) is not None
+        return LBFGS() if is_entropic(objective.loss) and is_separable else Casimir()
 
     def _step(
         self, objective: Objective, problem: Linearized, solver: Solver, k: int, rng: np.random.Generator
