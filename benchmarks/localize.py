@@ -131,8 +131,8 @@ def fold_rows(data: Data, seeds: Sequence[int]) -> list[tuple[str, ...]]:
 def nonlinear_rows(data: Data, passes: int, seeds: Sequence[int], say: Callable[[str], None]) -> list[tuple[str, ...]]:
     """The objective of the elu score after `passes` n oracle calls; gamma_0 of SGD is the best of its grid.
 
-    The calls of the solver inside ProxLinear all count, about half of which are evaluations. SGD is shown twice: with
-    an evaluation per epoch, as `minimize` makes it, and with all calls spent on steps.
+    All calls of the solver inside ProxLinear count. SGD is shown twice: with an evaluation per epoch, as `minimize`
+    makes it, and with all calls spent on steps.
     """
     make, n = objectives(data, 1.0, "elu")
     rows = []
@@ -143,8 +143,8 @@ def nonlinear_rows(data: Data, passes: int, seeds: Sequence[int], say: Callable[
         values = result.trace["objective"]
         say(f"{' '.join(case)} ProxLinear(): {np.round(values, 4).tolist()}")
         falls = "yes" if np.all(np.diff(values) <= 0.0) else "no"
-        calls = f"{result.trace[-1].oracle_calls / n:.0f} n"
-        rows.append((*case, "ProxLinear()", f"{result.objective:.4f}", calls, f"{len(values)} steps; monotone: {falls}"))
+        calls, note = f"{result.trace[-1].oracle_calls / n:.0f} n", f"{len(values)} steps; monotone: {falls}"
+        rows.append((*case, "ProxLinear()", f"{result.objective:.4f}", calls, note))
         for name, schedule in SCHEDULES.items():
             tried = {gamma: sgd_values(make(), schedule(gamma), passes, seed, w0) for gamma in GAMMAS[name]}
             note = ", ".join(f"{gamma:g}: {full:.4f}" for gamma, (_, full) in tried.items())
