@@ -67,6 +67,51 @@ def test_it_finds_a_point_where_all_slopes_are_nearly_zero() -> None:
     assert result.trace["prox_gradient"][-1] < 1e-2
 
 
+class PlainRidge:
+    """A ridge that tells no more than every penalty must."""
+
+    quadratic = None
+
+    def __init__(self, lam: float) -> None:
+        self._ridge = cs.Ridge(lam)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("separable", "l1"):
+            raise AttributeError(name)
+        return getattr(self._ridge, name)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "inner"),
+    [
+        ("hinge", LAM, cs.DualProximal()),
+        ("hinge", PlainRidge(LAM), cs.DualProximal()),
+        ("crf", LAM, cs.LBFGS()),
+        ("crf", cs.ElasticNet(LAM, 0.3), cs.LBFGS()),
+        (cs.FenchelYoung(cs.L2(), 0.5), LAM, cs.LBFGS()),
+        ("crf", PlainRidge(LAM), cs.Casimir()),  # L-BFGS needs penalties that are separable
+    ],
+    ids=["hinge", "hinge, any penalty", "log", "log, elastic net", "l2", "log, any penalty"],
+)
+def test_the_solver_inside_fits_the_loss_and_the_penalty(loss: Any, penalty: Any, inner: Any) -> None:
+    parts = elu_parts(n=12)
+    default, named = (
+        cs.minimize(parts.objective(penalty, loss=loss), cs.ProxLinear(solver), 3, 0.0, w0=start(parts))
+        for solver in (None, inner)
+    )
+    np.testing.assert_array_equal(default.w, named.w)
+    assert default.objective < parts.objective(penalty, loss=loss).value(start(parts))
+
+
+def test_a_dual_solver_inside_is_evaluated_once_per_step() -> None:
+    parts = elu_parts(n=12)
+    evaluations = run(parts, cs.ProxLinear(inner_epochs=30), 5).trace["evaluations"]
+    # its last point, the average, and w = 0; then F at the end of the step
+    assert np.all(np.diff(evaluations) <= 4 * 12)
+    certified = run(parts, cs.ProxLinear(inner_epochs=30, eps0=1e-9), 5).trace["evaluations"]
+    assert np.all(np.diff(certified) > 4 * 12)  # a tolerance has to be looked at
+
+
 def exact_steps(parts: Any, points: list[FloatArray], eta: float) -> FloatArray:
     """|w - w'| / eta, w' the minimiser of the model around w, for every point w."""
     norms = []
