@@ -37,7 +37,7 @@ for parts in (chain_parts(n_labels=5, valued=True, weighted_cost=True), candidat
         sgd_epoch(problem, np.arange(n), np.full(n, 0.2), penalty, smooth, w)
         numbers += [*w]
     blocks, iterate = objective.dual_blocks(), dual_start(objective.penalty, objective.n_params)
-    blocks.exact_pass(np.arange(n), False, 1, iterate)
+    blocks.exact_pass(np.arange(n), False, 1, 0.0, iterate)
     numbers += [*iterate.w, blocks.ell]
 print(json.dumps([isa_level, numbers]))
 """

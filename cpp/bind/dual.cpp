@@ -21,10 +21,12 @@ casimir::DualIterate checked(const casimir::Problem& problem, Order order, const
   return {penalty, sigma, w.data(), penalty.is_quadratic() ? nullptr : g.data(), average};
 }
 
-double exact_pass(DualBlocks& blocks, Order order, bool pairwise, int steps, const Penalty& penalty, double sigma,
-                  MutableVector w, MutableVector g, DualAverage* average) {
+casimir::PassResult exact_pass(DualBlocks& blocks, Order order, bool pairwise, int steps, double skip_below,
+                               const Penalty& penalty, double sigma, MutableVector w, MutableVector g,
+                               DualAverage* average) {
   const auto rule = pairwise ? casimir::StepRule::kPairwise : casimir::StepRule::kFrankWolfe;
-  return blocks.exact_pass(order, rule, steps, checked(blocks.problem(), order, penalty, sigma, w, g, average)).gap;
+  return blocks.exact_pass(order, rule, steps, skip_below,
+                           checked(blocks.problem(), order, penalty, sigma, w, g, average));
 }
 
 double cached_pass(DualBlocks& blocks, Order order, int steps, double skip_below, const Penalty& penalty, double sigma,
@@ -53,8 +55,8 @@ void bind_dual(nb::module_& m) {
       .def_prop_ro("cached_outputs", &DualBlocks::cached_outputs)
       .def_prop_ro("active_outputs", &DualBlocks::active_outputs)
       .def("exact_pass", &exact_pass, ReleaseGil(), nb::arg("order"), nb::arg("pairwise"), nb::arg("steps"),
-           nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(), nb::arg("average").none(),
-           "The mean block gap; w (and g) are updated in place.")
+           nb::arg("skip_below"), nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
+           nb::arg("average").none(), "An oracle call and steps per example; w (and g) are updated in place.")
       .def("cached_pass", &cached_pass, ReleaseGil(), nb::arg("order"), nb::arg("steps"), nb::arg("skip_below"),
            nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
            "The mean block gap; moves weight between cached outputs only.");

@@ -59,11 +59,11 @@ class DualBlocks {
  public:
   virtual ~DualBlocks() = default;
 
-  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule.
-  virtual PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps,
+  /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule. Examples whose last
+  /// gap is below `skip_below` times the mean are left out.
+  virtual PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps, double skip_below,
                                 const DualIterate& iterate) = 0;
-  /// Moves weight between cached outputs only; examples whose last gap is below `skip_below` times the mean are left
-  /// out.
+  /// The same between cached outputs only, without oracle calls.
   virtual PassResult cached_pass(std::span<const std::int64_t> order, int steps, double skip_below,
                                  const DualIterate& iterate) = 0;
   virtual const Problem& problem() const = 0;

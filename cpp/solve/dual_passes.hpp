@@ -30,12 +30,13 @@ struct CachedOutputs {
 template <class Block>
 class DualPasses : public DualBlocks {
  public:
-  PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps,
+  PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps, double skip_below,
                         const DualIterate& iterate) final {
-    const auto count = static_cast<std::int64_t>(order.size());
+    choose(order, skip_below, 1);
+    const auto count = static_cast<std::int64_t>(chosen_.size());
     for (std::int64_t visit = 0; visit < count; ++visit) {
-      const std::int64_t i = order[static_cast<std::size_t>(visit)];
-      prefetch(order.data(), visit, count, iterate.w, false);
+      const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
+      prefetch(chosen_.data(), visit, count, iterate.w, false);
       const std::size_t target = ask_oracle(i, iterate.w);
       update_gap(i);
       if (rule == StepRule::kFrankWolfe)
@@ -53,10 +54,7 @@ class DualPasses : public DualBlocks {
 
   PassResult cached_pass(std::span<const std::int64_t> order, int steps, double skip_below,
                          const DualIterate& iterate) final {
-    const double skip_gap = skip_below * mean_gap();
-    chosen_.clear();
-    for (const std::int64_t i : order)
-      if (block(i).weight.size() >= 2 && block(i).gap >= skip_gap) chosen_.push_back(i);
+    choose(order, skip_below, 2);
     const auto visits = static_cast<std::int64_t>(chosen_.size());
     for (std::int64_t visit = 0; visit < visits; ++visit) {
       const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
@@ -134,6 +132,14 @@ class DualPasses : public DualBlocks {
   std::vector<double> scores_;  // of the cached outputs of the visit under way, up to a common constant
 
  private:
+  /// The examples of a pass: those with so many cached outputs whose last gap is at least `skip_below` times the mean.
+  void choose(std::span<const std::int64_t> order, double skip_below, std::size_t outputs) {
+    const double least = skip_below * mean_gap();
+    chosen_.clear();
+    for (const std::int64_t i : order)
+      if (block(i).weight.size() >= outputs && block(i).gap >= least) chosen_.push_back(i);
+  }
+
   /// max_k scores_k - <weight, scores>
   void update_gap(std::int64_t i) {
     Block& own = block(i);

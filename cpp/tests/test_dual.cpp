@@ -82,9 +82,12 @@ void check_ascent(const Problem& problem, const Penalty& penalty, StepRule rule,
   };
   for (int pass = 0; pass < passes; ++pass) {
     const auto order = active_order(problem, random);
-    const auto result = blocks->exact_pass(order, rule, steps, at.iterate());
+    const auto result = blocks->exact_pass(order, rule, steps, 0.0, at.iterate());
     check_equal(result.oracle_calls, static_cast<std::int64_t>(order.size()));
     check(result.gap >= 0.0);
+    climb();
+    const auto light = blocks->exact_pass(order, rule, steps, 1.0, at.iterate());
+    check(light.oracle_calls == light.visits && light.visits <= problem.active());
     climb();
     if (rule == StepRule::kFrankWolfe) continue;
     const auto cached = blocks->cached_pass(active_order(problem, random), steps, 0.5, at.iterate());
@@ -109,9 +112,9 @@ void check_average(const Problem& problem, const Penalty& penalty, StepRule rule
   double t = 1.0, ell_sum = 0.0;
   for (int pass = 0; pass < 4; ++pass) {
     const auto order = active_order(problem, random);
-    blocks->exact_pass(order, rule, 2, at.iterate(&average));
+    blocks->exact_pass(order, rule, 2, 0.0, at.iterate(&average));
     for (const std::int64_t i : order) {
-      plain->exact_pass({&i, 1}, rule, 2, other.iterate());
+      plain->exact_pass({&i, 1}, rule, 2, 0.0, other.iterate());
       for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += t * x_plain[j];
       ell_sum += t * plain->ell();
       t += 1.0;
@@ -128,9 +131,9 @@ void check_non_finite(const Problem& problem, const Penalty& penalty, Random& ra
   for (const StepRule rule : {StepRule::kFrankWolfe, StepRule::kPairwise}) {
     const auto blocks = problem.dual_blocks();
     Start at(problem, penalty);
-    blocks->exact_pass(active_order(problem, random), rule, 2, at.iterate());
+    blocks->exact_pass(active_order(problem, random), rule, 2, 0.0, at.iterate());
     for (double& value : at.w) value = random.below(2) ? NAN : INFINITY;
-    blocks->exact_pass(active_order(problem, random), rule, 2, at.iterate());
+    blocks->exact_pass(active_order(problem, random), rule, 2, 0.0, at.iterate());
     blocks->cached_pass(active_order(problem, random), 2, 0.0, at.iterate());
   }
 }

@@ -118,7 +118,7 @@ def test_dual_ascends_and_its_gap_is_the_duality_gap(dtype: Any, pairwise: bool)
     rng = np.random.default_rng(0)
     values = [0.0]
     for _ in range(200):
-        dual.exact_pass(rng.permutation(n), pairwise, 2, ridge, lam, w, None, None)
+        dual.exact_pass(rng.permutation(n), pairwise, 2, 0.0, ridge, lam, w, None, None)
         values.append(dual.ell - 0.5 * lam * (w @ w))
         if pairwise:
             dual.cached_pass(rng.permutation(n), 2, 0.5, ridge, lam, w, None)
@@ -149,8 +149,8 @@ def test_dual_follows_the_composed_path(pairwise: bool, averaged: bool) -> None:
         iterate.average = blocks.new_average(7) if averaged else None
         trace = []
         for _ in range(12):
-            gap = blocks.exact_pass(rng.permutation(n), pairwise, 3, iterate)
-            trace.append([gap, blocks.ell, blocks.cached_outputs, *iterate.w])
+            gap, calls = blocks.exact_pass(rng.permutation(n), pairwise, 3, 0.5 * (len(trace) % 3), iterate)
+            trace.append([gap + calls, blocks.ell, blocks.cached_outputs, *iterate.w])
             if pairwise and not averaged:
                 gap = blocks.cached_pass(rng.permutation(n), 2, 0.5, iterate)
                 trace.append([gap, blocks.ell, blocks.cached_outputs, *iterate.w])

@@ -235,10 +235,10 @@ def test_dual_passes_check_their_arguments() -> None:
     blocks, w, order = problem.dual_blocks(), np.zeros(problem.n_params), np.array([0])
     ridge, net = core.Penalty(0.0, 0.1, None, None, 0.0, None), core.Penalty(0.1, 0.1, None, None, 0.0, None)
     for arguments, message in (
-        ((np.array([1]), False, 1, ridge, 0.1, w, None, None), "does not exist"),
-        ((order, False, 1, ridge, 0.0, w, None, None), "strongly convex"),
-        ((order, False, 1, net, 0.1, w, None, None), "g has 0 entries instead of"),
-        ((order, False, 1, ridge, 0.1, w[1:], None, None), "w has"),
+        ((np.array([1]), False, 1, 0.0, ridge, 0.1, w, None, None), "does not exist"),
+        ((order, False, 1, 0.0, ridge, 0.0, w, None, None), "strongly convex"),
+        ((order, False, 1, 0.0, net, 0.1, w, None, None), "g has 0 entries instead of"),
+        ((order, False, 1, 0.0, ridge, 0.1, w[1:], None, None), "w has"),
     ):
         with pytest.raises(ValueError, match=message):
             blocks.exact_pass(*arguments)

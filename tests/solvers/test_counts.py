@@ -17,6 +17,7 @@ SOLVERS: dict[str, Any] = {
     "sgd-smoothed": cs.SGD(smoothing=cs.L2(3), mu=0.1),
     "bcfw": cs.BCFW(),
     "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=2),
+    "bcfw-light": cs.BCFW(pairwise=True, light_passes=2, cached_passes=1, skip_below=1.0),
     "dual": cs.DualProximal(),
     "eg": cs.ExponentiatedGradient(),
     "svrg": cs.SVRG(mu=0.1),
@@ -115,6 +116,9 @@ def test_what_calls_were_for() -> None:
     assert counts(cs.SGD()) == [3 * n, 0, 3 * n, 0]
     assert counts(cs.BCFW()) == [3 * n, 0, 6 * n, 0]  # the last iterate and the average
     assert counts(cs.BCFW(pairwise=True, cached_passes=4)) == [3 * n, 0, 3 * n, 0]
+    assert counts(cs.BCFW(pairwise=True, light_passes=2, skip_below=0.0)) == [9 * n, 0, 3 * n, 0]
+    light = counts(cs.BCFW(pairwise=True, light_passes=2, skip_below=1.0))[0]
+    assert 3 * n < light < 9 * n  # some examples are left out, never all
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0)) == [3 * n, 4 * n, 0, 0]
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0, steps=7)) == [3 * 7, 4 * n, 0, 0]
     assert counts(cs.SAGA(mu=0.1, lipschitz=90.0)) == [3 * n, n, 3 * n, 0]

@@ -216,6 +216,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         (lambda: cs.SGD(averaging="last"), "averaging='last'; it must be 'weighted', 'uniform' or 'none'"),
         (lambda: cs.BCFW(steps=0), "steps >= 1"),
         (lambda: cs.BCFW(cached_passes=-1), "cached_passes >= 0"),
+        (lambda: cs.BCFW(light_passes=-1), "light_passes >= 0"),
         (lambda: cs.BCFW(skip_below=-1.0), "skip_below >= 0"),
         (lambda: cs.BCFW(cached_passes=2), "need pairwise=True"),
         (lambda: cs.SVRG(mu=0.0), "mu=0.0; it must be positive"),

@@ -151,12 +151,17 @@ class DualBlocks(Protocol):
         """Empty sums for an iterate's `average`."""
         ...
 
-    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
-        """An oracle call per example of `order`, then Frank-Wolfe or pairwise steps. Returns the mean block gap."""
+    def exact_pass(
+        self, order: IntArray, pairwise: bool, steps: int, skip_below: float, iterate: DualIterate
+    ) -> BlockPass:
+        """An oracle call per example, then Frank-Wolfe or pairwise steps.
+
+        Examples whose last gap is below skip_below times the mean are left out.
+        """
         ...
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
-        """Pairwise steps between cached outputs; examples with a gap below skip_below times the mean are left out."""
+        """Pairwise steps between cached outputs, skip_below as above. Returns the mean block gap."""
         ...
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.models.base import linearize
-from casimir.problems.base import DualAverage, DualIterate, move
+from casimir.problems.base import BlockPass, DualAverage, DualIterate, move
 from casimir.scores import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -83,8 +83,11 @@ class ComposedDualBlocks:
     def new_average(self, n_params: int) -> DualAverage:
         return DualAverage(np.zeros(n_params))
 
-    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
-        for i in order.tolist():
+    def exact_pass(
+        self, order: IntArray, pairwise: bool, steps: int, skip_below: float, iterate: DualIterate
+    ) -> BlockPass:
+        chosen = self._chosen(order, skip_below, outputs=1)
+        for i in chosen:
             block = self._blocks[i]
             target = self._oracle(i, iterate.w)
             scores = block.scores(iterate.w)
@@ -95,17 +98,20 @@ class ComposedDualBlocks:
                 self._frank_wolfe(i, target, scores, iterate)
             if iterate.average is not None:
                 _count_iterate(iterate.average, self._ell)
-        return self._mean_gap()
+        return BlockPass(self._mean_gap(), len(chosen))
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
-        bound = skip_below * self._mean_gap()
-        chosen = [i for i in order.tolist() if len(self._blocks[i].outputs) >= 2 and self._blocks[i].gap >= bound]
-        for i in chosen:
+        for i in self._chosen(order, skip_below, outputs=2):
             block = self._blocks[i]
             scores = block.scores(iterate.w)
             block.gap = _gap(block, scores)
             self._pairwise_steps(i, steps, scores, iterate)
         return self._mean_gap()
+
+    def _chosen(self, order: IntArray, skip_below: float, outputs: int) -> list[int]:
+        """The examples of a pass: those with so many outputs whose last gap is at least skip_below times the mean."""
+        least, blocks = skip_below * self._mean_gap(), self._blocks
+        return [i for i in order.tolist() if len(blocks[i].outputs) >= outputs and blocks[i].gap >= least]
 
     def _mean_gap(self) -> float:
         return sum(self._problem.share(i) * block.gap for i, block in enumerate(self._blocks))

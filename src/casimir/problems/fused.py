@@ -273,9 +273,12 @@ class FusedDualBlocks:
         q = aligned_zeros(n_params)
         return _SharedAverage(core.DualAverage(q), q)
 
-    def exact_pass(self, order: IntArray, pairwise: bool, steps: int, iterate: DualIterate) -> float:
+    def exact_pass(
+        self, order: IntArray, pairwise: bool, steps: int, skip_below: float, iterate: DualIterate
+    ) -> BlockPass:
         average = None if iterate.average is None else iterate.average.sums
-        return float(self._blocks.exact_pass(order, pairwise, steps, *_arguments(iterate), average))
+        found = self._blocks.exact_pass(order, pairwise, steps, skip_below, *_arguments(iterate), average)
+        return BlockPass(float(found.gap), int(found.oracle_calls))
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         return float(self._blocks.cached_pass(order, steps, skip_below, *_arguments(iterate)))

@@ -26,9 +26,10 @@ class BCFW:
     pairwise       False: towards the oracle's output, the algorithm of Lacoste-Julien et al. (2013);
                    True: from an example's worst active output to its best cached one
     averaging      report the average over steps t, with weights t, as well (pairwise=False only)
-    cached_passes  pairwise passes over cached outputs, without oracle calls, after every pass with them
+    light_passes   passes with oracle calls, after every one over all examples, that leave out what skip_below says
+    cached_passes  pairwise passes over cached outputs after those, without oracle calls
     steps          pairwise steps per visit
-    skip_below     cached passes leave out examples whose gap is below this multiple of the mean gap
+    skip_below     light and cached passes leave out examples whose gap is below this multiple of the mean gap
 
     Dual variables are kept as outputs and weights. No step size to choose. Starts at w = 0: the dual point of w0 is
     not known, so a w0 is refused.
@@ -41,10 +42,11 @@ class BCFW:
     cached_passes: int = 0
     steps: int = 2
     skip_below: float = 0.5
+    light_passes: int = 0
 
     def __post_init__(self) -> None:
-        if self.cached_passes < 0 or self.steps < 1 or self.skip_below < 0.0:
-            raise ValueError("BCFW needs cached_passes >= 0, steps >= 1 and skip_below >= 0.")
+        if min(self.cached_passes, self.light_passes) < 0 or self.steps < 1 or self.skip_below < 0.0:
+            raise ValueError("BCFW needs cached_passes >= 0, light_passes >= 0, steps >= 1 and skip_below >= 0.")
         if self.cached_passes and not self.pairwise:
             raise ValueError("BCFW: cached_passes move weight between cached outputs; they need pairwise=True.")
 
@@ -67,9 +69,12 @@ class BCFW:
         return objective.dual_blocks()
 
     def passes(self, objective: Objective, blocks: DualBlocks, iterate: DualIterate, rng: np.random.Generator) -> float:
-        """An epoch: one pass with oracle calls, then cached ones. Returns the mean block gap."""
-        gap = blocks.exact_pass(objective.permutation(rng), self.pairwise, self.steps, iterate)
-        objective.count("steps", objective.n_active)
+        """An epoch: one pass over all examples, then light ones, then cached ones. Returns the mean block gap."""
+        gap = 0.0
+        for skip_below in (0.0, *(self.skip_below,) * self.light_passes):
+            order = objective.permutation(rng)
+            gap, calls = blocks.exact_pass(order, self.pairwise, self.steps, skip_below, iterate)
+            objective.count("steps", calls)
         for _ in range(self.cached_passes):
             gap = blocks.cached_pass(objective.permutation(rng), self.steps, self.skip_below, iterate)
         return gap

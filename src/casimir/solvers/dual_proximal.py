@@ -20,7 +20,7 @@ from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
 from casimir.solvers.sdca import SDCA
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
-_CACHED = BCFW(pairwise=True, cached_passes=8, skip_below=1.0)
+_CACHED = BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0)
 _EASY, _HARD = 0.1, 0.35  # shares of the gap that the subproblem leaves: below and above them kappa changes,
 _CHANGE = 1.5  # by this factor
 _FARTHEST_KAPPA = 50.0  # times the first one, or a part of it: as far as it adapts
@@ -33,8 +33,8 @@ class DualProximal:
     It certifies small gaps fastest and is what "auto" takes. Starts at w = 0, as its inner solvers.
 
     inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
-           from one subproblem to the next. None: the one that fits the loss, BCFW with 8 cached passes after every one
-           with oracle calls
+           from one subproblem to the next. None: the one that fits the loss, BCFW with one light and 6
+           cached passes after every one over all examples
     kappa  None: for a hinge loss 5 (lam n)^0.7 / n, a fifth of that for absolute values alone; for a smooth one
            2 (lam n)^0.5 / n to begin with, then (unless there are absolute values alone) as the share of the gap asks
            for that the subproblem leaves
