@@ -104,6 +104,7 @@ def penalty_of(name: str, n_params: int, seed: int = 0) -> Penalty:
     """One of PENALTIES for as many weights."""
     rng = np.random.default_rng(seed)
     s, mask = rng.choice([0.3, 1.0, np.inf], size=n_params), rng.random(n_params) < 0.4
+    different = np.where(rng.random(n_params) < 0.2, np.inf, np.exp(rng.normal(size=n_params)))
     own: dict[str, Penalty] = {
         "ridge": cs.Ridge(0.1),
         "none": cs.Ridge(0.0),
@@ -112,12 +113,13 @@ def penalty_of(name: str, n_params: int, seed: int = 0) -> Penalty:
         "elastic": cs.ElasticNet(0.2, 0.5),
         "l1": cs.ElasticNet(0.1, 1.0),
         "mixture": cs.ElasticNet(0.1, 0.7, strengths=s, nonnegative=mask),
+        "different": cs.ElasticNet(0.1, 0.2, strengths=different, nonnegative=mask),
     }
     base = name.removeprefix("proximal-")
     return own[base] if base == name else Proximal(own[base], 0.3, rng.normal(size=n_params))
 
 
-_OWN = ["ridge", "none", "strengths", "nonnegative", "elastic", "l1", "mixture"]
+_OWN = ["ridge", "none", "strengths", "nonnegative", "elastic", "l1", "mixture", "different"]
 PENALTIES = [*_OWN, *(f"proximal-{name}" for name in _OWN)]
 STRONG = [name for name in PENALTIES if name not in ("none", "l1")]  # strongly convex
 KINDS: dict[str, Callable[[], Parts]] = {

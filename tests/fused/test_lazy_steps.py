@@ -200,11 +200,52 @@ def test_weights_that_are_fixed_stay_0_and_nonnegative_ones_stay_so() -> None:
         assert not iterates[:, np.isinf(strengths)].any()
 
 
-def test_more_strengths_than_the_core_takes_are_refused_with_advice() -> None:
-    parts = chain_parts(n_labels=4, n_features=40)
-    penalty = cs.Ridge(0.1, strengths=np.linspace(1.0, 2.0, parts.model.n_params))
-    with pytest.raises(ValueError, match=r"at most 64 different strengths .* Round them, use DualProximal\(\)"):
-        cs.minimize(parts.objective(penalty), cs.SGD(), epochs=1)
-    for solver in (cs.DualProximal(), cs.BCFW(), cs.LBFGS()):
-        assert cs.minimize(parts.objective(penalty), solver, epochs=500, tol=1e-2).converged
-    cs.minimize(parts.objective(penalty, native=False), cs.SGD(), epochs=1)
+def wide(n_features: int) -> Parts:
+    """Many more weights than the examples use, all of which move: about four per feature."""
+    return chain_parts(n=20, n_features=n_features, lengths=(1, 3), weighted_cost=True)
+
+
+def spread(n: int, kinds: int, seed: int = 0) -> FloatArray:
+    """float64[n]: as many different strengths, from 0.1 to 10; some weights are fixed at 0."""
+    strengths = np.geomspace(0.1, 10.0, kinds)[np.random.default_rng(seed).permutation(n) % kinds]
+    return np.where(np.arange(n) % 7 == 3, np.inf, strengths)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "kinds"), [(40, 65), (3000, 300), (3000, 12000), (11000, 44000)], ids=["65", "300", "12000", "44000"]
+)
+def test_steps_under_many_strengths_follow_dense_steps(n_features: int, kinds: int) -> None:
+    """From 8,000 strengths on, a table of all of them is full before the epoch ends; of 2^15 there is none."""
+    parts = wide(n_features)
+    n, rng = parts.model.n_params, np.random.default_rng(0)
+    strengths, mask = spread(n, kinds), rng.random(n) < 0.3
+    net = cs.ElasticNet(0.2, 0.3, strengths=strengths, nonnegative=mask)
+    assert len(np.unique(strengths)) > 0.8 * kinds
+    for penalty in (net, Proximal(net, 0.3, rng.normal(size=n))):
+        runs = check_all(parts, penalty, 0.3, 0, steps=300)
+        for run in runs:
+            assert not run.w[np.isinf(strengths)].any()
+            assert (run.w[mask] >= 0.0).all()
+        assert sum(run.sign_changes() for run in runs) > 300
+
+
+@pytest.mark.parametrize("n_features", [40, 3000, 11000])
+@pytest.mark.parametrize("change", [1, 20, 290])
+def test_steps_whose_length_changes_within_the_epoch_follow_dense_steps(n_features: int, change: int) -> None:
+    """gamma stays for a while, then is another one: with few strengths, with many, and with too many for a table."""
+    parts, steps = wide(n_features), 300
+    n = parts.model.n_params
+    penalty = cs.ElasticNet(0.2, 0.3, strengths=spread(n, n))
+    o, loss, w0 = parts.objective(penalty), loss_of(parts, cs.Entropy(), 1.0), start(parts, penalty=penalty)
+    order, gamma = o.draw(np.random.default_rng(1), steps), np.where(np.arange(steps) < change, 0.3, 0.1)
+    for weights in (np.ones(steps), np.where(gamma < 0.2, 2.0, 1.0)):
+        dense = dense_sgd(o, loss, w0, order, gamma)
+        assert_all_close(fused_sgd(o, loss, w0, order, gamma, weights), [dense.w, dense.mean(weights)])
+
+
+@pytest.mark.parametrize("solver", [cs.SGD(), cs.SVRG(mu=0.5), cs.SAGA(mu=0.5)], ids=repr)
+def test_solvers_agree_when_every_weight_has_its_strength(solver: Any) -> None:
+    parts = chain_parts(n_labels=4, n_features=40, weighted_cost=True)
+    penalty = cs.Ridge(0.1, strengths=spread(parts.model.n_params, parts.model.n_params))
+    fused, composed = (cs.minimize(o, solver, epochs=3, tol=0.0) for o in both(parts, penalty))
+    np.testing.assert_allclose(fused.w, composed.w, rtol=0.0, atol=1e-9)
