@@ -16,7 +16,7 @@ constexpr double kFirstHinge = 16.0;  // the same for hinge losses: most of the 
 constexpr double kLeastEta = 1e-3;    // no step is shorter
 constexpr double kMostHinge = 1e3;    // nor longer, for hinge losses
 constexpr int kTrials = 6;            // of a visit
-constexpr double kRounding = 1e-14;   // relative to the example's part of the dual: gains that mean nothing
+constexpr double kRounding = 1e-12;   // relative to the example's part of the dual: gains that mean nothing
 
 /// <u, s> over parts; what has no weight does not count, whatever its score.
 double expected(const double* u, const double* s, std::int64_t count) {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from casimir.problems.composed import ComposedProblem
 
 # As in the core; cpp/solve/potential_blocks.cpp says what they are for.
-_MARGIN, _FIXED_MARGIN, _TRIALS, _ROUNDING = 20.0, 5.0, 6, 1e-14
+_MARGIN, _FIXED_MARGIN, _TRIALS, _ROUNDING = 20.0, 5.0, 6, 1e-12
 _FIRST_ETA, _FIRST_HINGE, _LEAST_ETA, _MOST_HINGE = 0.8, 16.0, 1e-3, 1e3
 
 
