@@ -147,6 +147,7 @@ SOLVERS: dict[str, dict[str, Solver]] = {
     "hinge": {
         "ProxLinear()": cs.ProxLinear(),
         "ProxLinear(Casimir(LBFGS()), inner_epochs=8)": cs.ProxLinear(cs.Casimir(cs.LBFGS()), inner_epochs=8),
+        "LBFGS(mu=0.1) on F": cs.LBFGS(mu=0.1),
     },
 }
 
