@@ -100,7 +100,7 @@ def test_train_as_json(files: Path, tmp_path: Path) -> None:
     assert figures["lam"] == pytest.approx(2 / n)
     assert figures["scheme"] == "IOB2"
     assert 0.0 < figures["dev"]["f1"] < 1.0
-    assert figures["oracle_calls"] % n == 0
+    assert figures["oracle_calls"] > n
 
 
 def test_quiet_training_is_quiet_but_for_the_folder(files: Path, tmp_path: Path) -> None:
