@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from casimir.duality import DualPoint
 from casimir.losses import is_smooth
 from casimir.objective import Objective
 from casimir.penalties import require
+from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
-from casimir.solvers.bcfw import check_no_start, dual_start
-from casimir.solvers.sdca import check_memory
+from casimir.solvers.bcfw import check_no_start
+from casimir.solvers.sdca import ascend, check_memory
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,13 @@ class ExponentiatedGradient:
         require(objective.penalty, "ExponentiatedGradient", strongly_convex=True)
         self._check_eta(objective)
         check_memory(objective, self.memory, "ExponentiatedGradient")
-        blocks, iterate = objective.potential_blocks(self.eta), dual_start(objective.penalty, objective.n_params)
-        while True:
+        blocks = objective.potential_blocks(self.eta)
+
+        def epoch(iterate: DualIterate) -> None:
             found = blocks.step_pass(objective.permutation(rng), 0.0, iterate)
             objective.count("steps", found.oracle_calls)
-            if not monitor.is_due:
-                monitor.skip()
-                continue
-            dual = DualPoint(iterate.gradient(), objective.constant + blocks.ell)
-            if monitor.epoch(iterate.w, objective=objective.value(iterate.w), dual=dual):
-                return
+
+        ascend(objective, blocks, monitor, epoch)
 
     def _check_eta(self, objective: Objective) -> None:
         if self.eta is not None and self.eta > 1.0 and is_smooth(objective.loss):

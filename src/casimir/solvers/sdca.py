@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,16 +49,8 @@ class SDCA:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "SDCA")
         require(objective.penalty, "SDCA", strongly_convex=True)
-        blocks, penalty = self.blocks(objective), objective.penalty
-        iterate = dual_start(penalty, objective.n_params)
-        while True:
-            self.passes(objective, blocks, iterate, rng)
-            if not monitor.is_due:
-                monitor.skip()
-                continue
-            dual = DualPoint(iterate.gradient(), objective.constant + blocks.ell)
-            if monitor.epoch(iterate.w, objective=objective.value(iterate.w), dual=dual):
-                return
+        blocks = self.blocks(objective)
+        ascend(objective, blocks, monitor, lambda iterate: self.passes(objective, blocks, iterate, rng))
 
     def blocks(self, objective: Objective) -> PotentialBlocks:
         """Dual variables at the truth."""
@@ -79,6 +72,21 @@ class SDCA:
             gap, calls = blocks.step_pass(objective.permutation(rng), skip_below, iterate)
             objective.count("steps", calls)
         return gap
+
+
+def ascend(
+    objective: Objective, blocks: PotentialBlocks, monitor: Monitor, epoch: Callable[[DualIterate], object]
+) -> None:
+    """Epochs from w = 0 until the monitor has seen enough of w and the dual point of the blocks."""
+    iterate = dual_start(objective.penalty, objective.n_params)
+    while True:
+        epoch(iterate)
+        if not monitor.is_due:
+            monitor.skip()
+            continue
+        dual = DualPoint(iterate.gradient(), objective.constant + blocks.ell)
+        if monitor.epoch(iterate.w, objective=objective.value(iterate.w), dual=dual):
+            return
 
 
 def check_memory(objective: Objective, memory: float, name: str) -> None:
