@@ -12,9 +12,10 @@ from problems import Parts, chain_parts, listed, tiny_parts
 from scipy.special import logsumexp
 
 import casimir as cs
-from casimir.losses import LOSS_NAMES, as_loss, is_smooth, loss_named, smoothed
+from casimir.losses import LOSS_NAMES, as_loss, loss_named, smoothed
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothed
+from casimir.solvers.choose import choose
 from casimir.testing import l2_max
 
 LAM = 0.2
@@ -95,14 +96,14 @@ def test_gradients_are_finite_differences(name: str, native: bool) -> None:
 @every_loss
 def test_the_dual_point_of_a_pass_lies_below_the_objective_and_meets_it_at_the_optimum(name: str, native: bool) -> None:
     objective = PARTS.objective(LAM, LOSSES[name][0], native=native)
-    solver = cs.DualProximal() if not is_smooth(objective.loss) else cs.LBFGS()
+    solver = cs.DualProximal() if objective.dual_variables == "outputs" else cs.LBFGS()
     best = cs.minimize(objective, solver, epochs=2000, tol=1e-6)
     assert best.gap <= 1e-6
     for w in points():
         dual = objective.evaluate(w).dual
         assert dual is not None
         assert dual.value(objective.penalty) <= best.objective + 1e-9
-    if is_smooth(objective.loss):
+    if objective.dual_variables != "outputs":
         dual = objective.evaluate(best.w).dual
         assert dual is not None
         assert dual.value(objective.penalty) == pytest.approx(best.objective, rel=1e-5)
@@ -137,9 +138,16 @@ def test_smoothing_leaves_smooth_losses_alone() -> None:
     assert smoothed(hinge, cs.L2(5), 0.1) == cs.FenchelYoung(cs.L2(5), 0.1, COST)
     assert smoothed(hinge, cs.L2(5), 0.0) is hinge
     for loss in (cs.Log(), cs.SoftmaxMargin(COST), cs.FenchelYoung(cs.L2())):
-        assert is_smooth(loss)
         assert smoothed(loss, cs.L2(5), 0.1) is loss
-    assert not is_smooth(hinge)
+    with pytest.raises(ValueError, match=r"Use Hinge\(cost\)"):
+        cs.FenchelYoung(cs.Hard())
+
+
+def test_a_loss_without_dual_steps_says_so() -> None:
+    objective = PARTS.objective(LAM, cs.FenchelYoung(cs.L2()))
+    with pytest.raises(TypeError, match=r"DualProximal has no dual steps for FenchelYoung.*Use Casimir\(\)"):
+        cs.minimize(objective, cs.DualProximal())
+    assert isinstance(choose("auto", objective), cs.Casimir)
 
 
 @dataclass

@@ -353,5 +353,5 @@ def test_a_cost_stands_for_a_hinge_loss_and_a_number_for_a_ridge() -> None:
 
 
 def test_a_crf_has_no_dual_blocks() -> None:
-    with pytest.raises(TypeError, match=r"needs Hinge\(cost\); the dual of Log has no finite outputs.*LBFGS"):
+    with pytest.raises(TypeError, match=r"needs Hinge\(cost\): the dual variables of Log are not a few outputs.*LBFGS"):
         tiny_parts().objective(LAM, loss="crf").dual_blocks()

@@ -15,12 +15,12 @@ from casimir._arrays import dot
 from casimir._outputs import Outputs, as_outputs
 from casimir._validate import positive_int
 from casimir.duality import DualPoint
-from casimir.losses import Loss, as_loss, is_entropic, is_smooth
+from casimir.losses import Loss, as_loss
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
 from casimir.problems import DualBlocks, Pass, PotentialBlocks, Problem, Term, Truth, core_penalty
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.smoothing import Smoothing
+from casimir.smoothing import Hard, Smoothing
 from casimir.structures.base import Structure
 from casimir.truth import TruthSets, has_masks, truth_sets
 
@@ -154,6 +154,11 @@ class Objective:
         return self.sets is None and is_linear(self.model)
 
     @property
+    def dual_variables(self) -> str | None:
+        """How dual solvers keep those of the loss, as its smoothing says; None: there are no dual steps for it."""
+        return getattr(self.loss.smoothing, "dual_variables", None)
+
+    @property
     def oracle_calls(self) -> int:
         return self.counts.oracle_calls
 
@@ -224,7 +229,7 @@ class Objective:
         if kind == "evaluations":
             self.clock.evaluations += process_time() - began
         penalty, mean = self.penalty.value(w) + self.constant, self._mean
-        seen = found.upper if is_smooth(loss) and loss is self.loss else found.max_value
+        seen = found.upper if loss is self.loss else found.max_value
         return Evaluation(
             None if seen is None else mean(seen) + penalty,
             mean(found.value) + penalty,
@@ -244,7 +249,7 @@ class Objective:
         other.sets = None
         self.count("searches", self.n_examples)
         other.y = inner.best_outputs(w)
-        if not is_smooth(self.loss):
+        if isinstance(self.loss.smoothing, Hard):
             other.term = self.term.with_truth(Truth(other.y))
             return other
         problem = inner.problem(self.loss.smoothing)
@@ -302,10 +307,10 @@ class Objective:
 
     def dual_blocks(self) -> DualBlocks:
         """Dual variables over cached outputs, for block-coordinate solvers."""
-        if is_smooth(self.loss):
+        if self.dual_variables != "outputs":
             raise TypeError(
-                f"Block-coordinate Frank-Wolfe needs Hinge(cost); the dual of {type(self.loss).__name__} has no finite "
-                f"outputs. Use {'DualProximal()' if is_entropic(self.loss) else 'Casimir()'} or LBFGS()."
+                f"Block-coordinate Frank-Wolfe needs Hinge(cost): the dual variables of {type(self.loss).__name__} are "
+                "not a few outputs and their weights. Use DualProximal(), LBFGS() or Casimir()."
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
         return self._dual_problem().dual_blocks()
@@ -315,7 +320,7 @@ class Objective:
 
         eta  the length of every step; None: searched for
         """
-        if is_smooth(self.loss) and not is_entropic(self.loss):
+        if self.dual_variables is None:
             raise TypeError(
                 "Dual steps on log-potentials need Hinge(cost) or a loss that is smoothed by Entropy(), such as Log() "
                 f"or SoftmaxMargin(cost), and {type(self.loss).__name__} is neither. Use Casimir()."
@@ -344,11 +349,11 @@ class Objective:
         return float(values.mean()) if self._shares is None else dot(self._shares, values)
 
     def _dual_point(self, w: FloatArray, found: Pass) -> DualPoint | None:
-        """The oracle's weights u: for a smooth loss <u_i, ell_i> - mu omega(u_i) = f_i(w) - <w, A_i^T u_i>."""
+        """The oracle's weights u: <u_i, ell_i> - mu omega(u_i) = f_i(w) - <w, A_i^T u_i>, omega = 0 for Hard()."""
         assert found.gradient is not None
         if not self.is_convex:
             return None
-        if not is_smooth(self.loss):
+        if isinstance(self.loss.smoothing, Hard):
             return DualPoint(found.gradient, self._mean(found.cost))
         ell = self._mean(found.value) + self.constant - dot(w, found.gradient)
         return DualPoint(found.gradient, ell)

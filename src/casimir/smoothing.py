@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,11 @@ class Smoothed:
 
 
 class Smoothing(Protocol):
-    """A frozen set of hyperparameters; mu is an argument, never state."""
+    """A frozen set of hyperparameters; mu is an argument, never state.
+
+    One that has dual steps says by `dual_variables` how the u_i of a loss are kept: "outputs", by single outputs and
+    their weights, or "potentials", by log-potentials u_i ~ exp(theta_i / mu). Others leave it out.
+    """
 
     def __call__(self, structure: Structure, s: Scores, mu: float) -> Smoothed: ...
 
@@ -62,6 +66,8 @@ class Smoothing(Protocol):
 @dataclass(frozen=True)
 class Hard:
     """f(s) = max_y score(y); marginals = parts(argmax). mu is not used."""
+
+    dual_variables: ClassVar[str] = "outputs"
 
     def __call__(self, structure: Structure, s: Scores, mu: float = 0.0) -> Smoothed:
         _require(structure, "max", "Hard()", "Implement it.")
@@ -78,6 +84,8 @@ class Hard:
 @dataclass(frozen=True)
 class Entropy:
     """f_mu(s) = mu log sum_y exp(score(y) / mu); marginals = E[parts(y)] under p(y) ~ exp(score(y) / mu)."""
+
+    dual_variables: ClassVar[str] = "potentials"
 
     def __call__(self, structure: Structure, s: Scores, mu: float) -> Smoothed:
         mu = positive_float(mu, "mu")

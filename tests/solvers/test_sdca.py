@@ -66,7 +66,7 @@ def test_it_keeps_to_its_memory() -> None:
 def test_auto_leaves_what_does_not_fit_into_memory_to_casimir(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = tiny_parts().objective(LAM, "crf")
     assert choose("auto", objective) == cs.DualProximal()
-    monkeypatch.setattr("casimir.solvers.choose.memory_of", lambda _: 2e9)
+    monkeypatch.setattr("casimir.solvers.dual_proximal.memory_of", lambda _: 2e9)
     assert isinstance(choose("auto", objective), cs.Casimir)
 
 

@@ -1,6 +1,6 @@
 """Losses: which smoothed max an example's loss takes, and with which cost."""
 
-from casimir.losses.base import LOSS_NAMES, Loss, as_loss, is_entropic, is_smooth, loss_named, smoothed
+from casimir.losses.base import LOSS_NAMES, Loss, as_loss, loss_named, smoothed
 from casimir.losses.fenchel_young import FenchelYoung
 from casimir.losses.hinge import Hinge
 from casimir.losses.log import Log
@@ -14,8 +14,6 @@ __all__ = [
     "Loss",
     "SoftmaxMargin",
     "as_loss",
-    "is_entropic",
-    "is_smooth",
     "loss_named",
     "smoothed",
 ]

@@ -8,7 +8,7 @@ from casimir.costs import Cost
 from casimir.losses.fenchel_young import FenchelYoung
 from casimir.losses.hinge import Hinge
 from casimir.losses.log import Log
-from casimir.smoothing import L2, Entropy, Smoothing
+from casimir.smoothing import L2, Hard, Smoothing
 
 LOSS_NAMES = ("hinge", "crf")
 
@@ -17,8 +17,8 @@ class Loss(Protocol):
     """f_i(w) = max^mu_y { score_i(y; w) + cost_i(y) } - score_i(y_i; w).
 
     cost       what an output costs, given the truth; None: nothing
-    smoothing  which smoothed max
-    mu         its level; 0 is the plain max, which is not smooth
+    smoothing  which smoothed max; Hard() is the plain one, which is not smooth
+    mu         its level; Hard() does not use it
 
     Any object with these three is a loss. A smoothing is 0 on single outputs (omega = 0), so no loss is negative.
     """
@@ -33,18 +33,9 @@ class Loss(Protocol):
     def mu(self) -> float: ...
 
 
-def is_smooth(loss: Loss) -> bool:
-    return loss.mu > 0.0
-
-
-def is_entropic(loss: Loss) -> bool:
-    """Whether the loss is the log of a sum, as that of a CRF."""
-    return is_smooth(loss) and isinstance(loss.smoothing, Entropy)
-
-
 def smoothed(loss: Loss, smoothing: Smoothing, mu: float) -> Loss:
-    """The loss that a solver of smooth problems minimises: a loss that is smooth is left alone."""
-    return loss if is_smooth(loss) or mu == 0.0 else FenchelYoung(smoothing, mu, loss.cost)
+    """The loss that a solver of smooth problems minimises: one that has a smoothing is left alone."""
+    return FenchelYoung(smoothing, mu, loss.cost) if isinstance(loss.smoothing, Hard) and mu > 0.0 else loss
 
 
 def as_loss(loss: Any) -> Loss:

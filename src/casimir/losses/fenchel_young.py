@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from casimir._validate import positive_float
 from casimir.costs import Cost
-from casimir.smoothing import Smoothing
+from casimir.smoothing import Hard, Smoothing
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,5 @@ class FenchelYoung:
 
     def __post_init__(self) -> None:
         positive_float(self.mu, "mu")
+        if isinstance(self.smoothing, Hard):
+            raise ValueError("FenchelYoung(Hard()) has no level mu. Use Hinge(cost).")

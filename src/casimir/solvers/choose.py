@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from casimir.losses import is_entropic, is_smooth
 from casimir.objective import Objective
 from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
-from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.dual_proximal import DualProximal, has_dual_steps
 from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.saga import SAGA
-from casimir.solvers.sdca import SDCA, memory_of
+from casimir.solvers.sdca import SDCA
 from casimir.solvers.sgd import SGD
 from casimir.solvers.svrg import SVRG
 
@@ -49,14 +48,11 @@ def _best_for(objective: Objective) -> Solver:
     A proximal point method around dual steps, for hinge losses and, where the dual variables fit into memory, losses
     smoothed by the entropy. Casimir-SVRG for the rest.
     """
-    loss, penalty = objective.loss, objective.penalty
     if objective.sets is not None:
         from casimir.solvers.concave_convex import ConcaveConvex  # which chooses the solver of its rounds here
 
         return ConcaveConvex()
-    is_penalised = penalty.strong_convexity > 0.0 or penalty.quadratic is None
-    has_dual_steps = not is_smooth(loss) or (is_entropic(loss) and memory_of(objective) <= SDCA().memory)
-    return DualProximal() if is_penalised and has_dual_steps else Casimir()
+    return DualProximal() if has_dual_steps(objective) else Casimir()
 
 
 def _names() -> str:

@@ -10,17 +10,20 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros, dot
 from casimir.duality import DualPoint
-from casimir.losses import is_smooth
 from casimir.objective import Objective
 from casimir.penalties import Proximal
 from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
-from casimir.solvers.sdca import SDCA
+from casimir.solvers.sdca import SDCA, memory_of
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
-_CACHED = BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0)
+# The inner solver, by what the dual variables of the loss are.
+_INNER: dict[str | None, BCFW | SDCA] = {
+    "outputs": BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0),
+    "potentials": SDCA(),
+}
 _EASY, _HARD = 0.1, 0.35  # shares of the gap that the subproblem leaves: below and above them kappa changes,
 _CHANGE = 1.5  # by this factor
 _FARTHEST_KAPPA = 50.0  # times the first one, or a part of it: as far as it adapts
@@ -60,13 +63,30 @@ class DualProximal:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "DualProximal")
-        inner = self.inner or (SDCA() if is_smooth(objective.loss) else _CACHED)
+        inner = self._inner(objective)
         if isinstance(inner, SDCA):
             adapts = self.kappa is None and not _has_bounded_dual(objective)
-            manner = _Manner(averages=False, adapts=adapts, beta=None)
+            kappa, manner = _smooth_kappa(objective), _Manner(averages=False, adapts=adapts, beta=None)
         else:
+            kappa = _hinge_kappa(objective)
             manner = _Manner(averages=True, adapts=False, beta=_hinge_extrapolation(objective))
-        _Run(objective, inner, self.kappa or default_kappa(objective), manner, rng, monitor).run()
+        _Run(objective, inner, self.kappa or kappa, manner, rng, monitor).run()
+
+    def _inner(self, objective: Objective) -> BCFW | SDCA:
+        inner = self.inner or _INNER.get(objective.dual_variables)
+        if inner is None:
+            raise TypeError(
+                f"DualProximal has no dual steps for {type(objective.loss).__name__}: it needs Hinge(cost), or a loss "
+                "that is smoothed by Entropy(), such as Log(). Use Casimir()."
+            )
+        return inner
+
+
+def has_dual_steps(objective: Objective) -> bool:
+    """Whether DualProximal() can minimise F: loss and penalty have to fit, and the dual variables into memory."""
+    penalty, inner = objective.penalty, _INNER.get(objective.dual_variables)
+    fits = inner is not None and (isinstance(inner, BCFW) or memory_of(objective) <= inner.memory)
+    return fits and (penalty.strong_convexity > 0.0 or penalty.quadratic is None)
 
 
 class _Manner(NamedTuple):
@@ -229,17 +249,26 @@ def _resting_point(objective: Objective) -> FloatArray:
     return penalty.primal(at_rest) if penalty.strong_convexity > 0.0 else at_rest
 
 
-def default_kappa(objective: Objective) -> float:
-    """kappa = 5 (lam n)^0.7 / n for a hinge loss, 2 (lam n)^0.5 / n for a smooth one.
+def _hinge_kappa(objective: Objective) -> float:
+    """kappa = 5 (lam n)^0.7 / n, fitted to the fewest passes on named entity data with lam n from 0.01 to 10.
 
-    Both were fitted to the fewest passes on named entity data with lam n from 0.01 to 10. The optimum is flat: for a
-    hinge loss a factor of 2 either way costs some 10 % more passes. lam is the strong convexity of the penalty. Where
-    that is 0 it is the strength of its absolute values, and the kappa of a hinge loss is a fifth: what w moves by in an
-    epoch, times kappa, is lost in the dual.
+    The optimum is flat: a factor of 2 either way costs some 10 % more passes. For absolute values alone it is a fifth:
+    what w moves by in an epoch, times kappa, is lost in the dual.
     """
-    n, penalty = objective.n_active, objective.penalty
-    l1 = float(getattr(penalty, "l1", 0.0))
-    lam_n = (penalty.strong_convexity or l1 or 1.0 / n) * n
-    if is_smooth(objective.loss):
-        return float(2.0 * lam_n**0.5 / n)
-    return float((1.0 if _has_bounded_dual(objective) and l1 > 0.0 else 5.0) * lam_n**0.7 / n)
+    is_l1 = _has_bounded_dual(objective) and _l1(objective) > 0.0
+    return float((1.0 if is_l1 else 5.0) * _lam_n(objective) ** 0.7 / objective.n_active)
+
+
+def _smooth_kappa(objective: Objective) -> float:
+    """kappa = 2 (lam n)^0.5 / n, fitted as that of a hinge loss."""
+    return float(2.0 * _lam_n(objective) ** 0.5 / objective.n_active)
+
+
+def _lam_n(objective: Objective) -> float:
+    """lam n, lam the strong convexity of the penalty; where that is 0, the strength of its absolute values."""
+    n = objective.n_active
+    return (objective.penalty.strong_convexity or _l1(objective) or 1.0 / n) * n
+
+
+def _l1(objective: Objective) -> float:
+    return float(getattr(objective.penalty, "l1", 0.0))

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from casimir.losses import is_smooth
 from casimir.objective import Objective
 from casimir.penalties import require
 from casimir.problems import DualIterate
@@ -60,7 +59,7 @@ class ExponentiatedGradient:
         ascend(objective, blocks, monitor, epoch)
 
     def _check_eta(self, objective: Objective) -> None:
-        if self.eta is not None and self.eta > 1.0 and is_smooth(objective.loss):
+        if self.eta is not None and self.eta > 1.0 and objective.dual_variables == "potentials":
             raise ValueError(
                 f"eta={self.eta}; a step of 1 ends at the scores themselves, so for {type(objective.loss).__name__} "
                 "eta is at most 1."

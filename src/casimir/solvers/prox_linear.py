@@ -10,7 +10,7 @@ import numpy as np
 from casimir._validate import positive_float, positive_int
 from casimir.duality import DualPoint
 from casimir.linearized import Linearized
-from casimir.losses import is_smooth, smoothed
+from casimir.losses import smoothed
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor, Solver, check_solver
@@ -116,7 +116,7 @@ class ProxLinear:
     def _inner(self, objective: Objective) -> Solver:
         if self.inner is not None:
             return self.inner
-        if not is_smooth(objective.loss):
+        if objective.dual_variables == "outputs":
             return DualProximal()
         penalty = objective.penalty
         is_separable = penalty.quadratic is not None or getattr(penalty, "separable", None) is not None

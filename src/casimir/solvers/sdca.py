@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from casimir.duality import DualPoint
-from casimir.losses import is_entropic
 from casimir.objective import Objective
 from casimir.penalties import require
 from casimir.problems import DualIterate, PotentialBlocks
@@ -54,7 +53,7 @@ class SDCA:
 
     def blocks(self, objective: Objective) -> PotentialBlocks:
         """Dual variables at the truth."""
-        if not is_entropic(objective.loss):
+        if objective.dual_variables != "potentials":
             raise TypeError(
                 f"SDCA needs a loss that is smoothed by Entropy(), such as Log() or SoftmaxMargin(cost), and "
                 f"{type(objective.loss).__name__} is not. Use DualProximal() or BCFW() for a hinge loss, Casimir() for "

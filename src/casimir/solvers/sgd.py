@@ -9,7 +9,7 @@ import numpy as np
 from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir.duality import DualPoint
-from casimir.losses import Loss, is_smooth, smoothed
+from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Penalty
 from casimir.problems import Problem
@@ -83,8 +83,8 @@ class SGD:
     def _has_dual(self, objective: Objective) -> bool:
         """Whether the last iterate is the primal point of a dual one."""
         quadratic = objective.penalty.quadratic
-        plain = quadratic is not None and quadratic.center is None
-        return isinstance(self.schedule, Pegasos) and objective.is_convex and not is_smooth(objective.loss) and plain
+        is_plain = quadratic is not None and quadratic.center is None and objective.dual_variables == "outputs"
+        return isinstance(self.schedule, Pegasos) and objective.is_convex and is_plain
 
     def _weights(self, t: IntArray) -> FloatArray | None:
         """a_t, the weight of iterate t in the average."""

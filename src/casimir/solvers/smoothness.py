@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from casimir._arrays import dot
-from casimir.losses import Loss, is_smooth
+from casimir.losses import Loss
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard, Smoothing
@@ -20,13 +20,13 @@ _SAMPLED = 20  # examples whose gradients give the first guess
 
 def needs_smoothing(objective: Objective, smoothing: Smoothing) -> bool:
     """Whether the loss is not smooth, and the smoothing changes that."""
-    return not is_smooth(objective.loss) and not isinstance(smoothing, Hard)
+    return isinstance(objective.loss.smoothing, Hard) and not isinstance(smoothing, Hard)
 
 
 def level_of(objective: Objective, smoothing: Smoothing, mu: float | None, tol: float, solver: str) -> float:
     """mu as it was given, or its default; 0 where nothing is to be smoothed."""
     if not needs_smoothing(objective, smoothing):
-        if mu is not None and is_smooth(objective.loss):
+        if mu is not None and not isinstance(objective.loss.smoothing, Hard):
             raise ValueError(
                 f"{solver}: mu={mu} does nothing, because {type(objective.loss).__name__} is smooth itself. "
                 "Leave it out."
@@ -62,7 +62,7 @@ def guess_lipschitz(objective: Objective, loss: Loss, w: FloatArray, rng: np.ran
         objective.count("searches", len(examples))
         if square > 0.0:
             break
-    return max(square, 1e-12) / (loss.mu if is_smooth(loss) else 1.0)
+    return max(square, 1e-12) / (1.0 if isinstance(loss.smoothing, Hard) else loss.mu)
 
 
 def _square_of_output(objective: Objective, w: FloatArray, i: int, far: bool) -> float:
