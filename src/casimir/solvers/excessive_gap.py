@@ -16,7 +16,7 @@ from casimir.scores import FloatArray
 from casimir.smoothing import Entropy
 from casimir.solvers.base import Monitor
 
-_SHORTER, _LONGER = 2.0, 0.8  # times L: after a step that broke the invariant, after one that did not
+_SHORTER, _LONGER = 2.0, 0.95  # times L: after a step that broke the invariant, after one that did not
 _ROUNDING = 1e-11  # of the invariant
 _SHORTEST = 1e-7  # tau that still moves anything
 
@@ -31,8 +31,9 @@ class ExcessiveGap:
         u   <- (1 - tau) u + tau u_mu(w),    at the new w and mu;      tau^2 / (1 - tau) = mu / L
 
     The algorithm of Zhang et al. (2014) with the entropy, after Nesterov (2005). The new weights of their dual step,
-    u_mu(w) exp(gradient) / Z, are those of the oracle at the new w and mu, so that an iteration is one pass, and u is kept
-    by its mean (g, ell) alone. B is what makes the invariant hold at the start.
+    u_mu(w) exp(gradient) / Z, are those of the oracle at the new w and mu, so that an iteration is one pass, and u is
+    kept by its mean (g, ell) alone. B is what makes the invariant hold at the start. After k steps
+    F - D <= 4 B L / (k + 2 sqrt(L / mu_0))^2.
 
     lipschitz  L, which A_omega / c with the strong convexity c of R is always enough for. None: shorter steps, by a
                larger L, wherever the invariant would break, and longer ones after that
@@ -91,16 +92,16 @@ class Pair:
 
     @classmethod
     def start(cls, objective: Objective, w0: FloatArray, lipschitz: float | None) -> Pair:
-        """u = u_mu(w0). mu is L, as in the papers, or the gap of w0 and its subgradient where L is to be found."""
-        mu = lipschitz
-        if mu is None:
-            hard = objective.evaluate(w0, count="searches")
-            assert hard.objective is not None
-            assert hard.dual is not None
-            mu = max(hard.objective - hard.dual.value(objective.penalty), 1e-8)
+        """u is the best point between the truth and u_mu(w0); mu is F(w0) - D(u), with u of the max oracle."""
+        hard = objective.evaluate(w0, count="searches")
+        assert hard.objective is not None
+        assert hard.dual is not None
+        dual, penalty = objective.trivial_dual().towards(hard.dual, objective.penalty), objective.penalty
+        mu = max(hard.objective - dual.value(penalty), 1e-8)
         smoothed, answer = _ask(objective, w0, mu)
-        bound = (smoothed - answer.value(objective.penalty)) / mu
-        return cls(w0, answer, mu, answer, smoothed, bound, mu if lipschitz is None else lipschitz)
+        dual = dual.towards(answer, penalty)
+        bound = (smoothed - dual.value(penalty)) / mu
+        return cls(w0, dual, mu, answer, smoothed, bound, mu if lipschitz is None else lipschitz)
 
     def step(self, objective: Objective, is_searched: bool) -> Pair | None:
         """The next pair; None where no step that is long enough to matter keeps the invariant."""

@@ -17,7 +17,9 @@ def check_clarabel() -> Any:
     try:
         import clarabel
     except ImportError:
-        raise ImportError('CuttingPlanes solves small quadratic programs by Clarabel: pip install "casimir[cuts]".') from None
+        raise ImportError(
+            'CuttingPlanes solves small quadratic programs by Clarabel: pip install "casimir[cuts]".'
+        ) from None
     return clarabel
 
 
