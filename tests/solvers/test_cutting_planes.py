@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_the_minimum_of_the_model_is_its_dual_value_and_never_falls(penalty: Any
         seen.append(model.lowest.value(penalty))
         at_w = penalty.value(model.w) + float(model.values().max())
         assert seen[-1] == pytest.approx(at_w, abs=1e-9)
-        kept = [0.0 + plane.ell + plane.g @ model.w for plane in model._planes]
+        kept = [plane.ell + plane.g @ model.w for plane in model._planes]
         np.testing.assert_allclose(model.values(), kept, rtol=0, atol=1e-9)
         assert len(model) <= min(12, k + 2)
     assert (np.diff(seen) >= -1e-10).all()
@@ -122,7 +123,7 @@ def test_the_gap_falls_as_fast_as_the_theorem_says(step: float, lam: float) -> N
         by_dual = gap - min(violation / 2.0, lam * violation**2 / (8.0 * longest))
         return by_dual if step == 1.0 else max(by_dual, (1.0 - 0.5 * step) * gap)
 
-    for gap, following in zip(gaps[:-1], gaps[1:], strict=True):
+    for gap, following in pairwise(gaps):
         assert following <= after(float(gap)) + 1e-9
 
 
