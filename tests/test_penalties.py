@@ -89,6 +89,14 @@ def allowed(penalty: Any, w: FloatArray) -> FloatArray:
     return np.clip(w, bounds[:, 0], bounds[:, 1])
 
 
+@every_strong
+def test_slopes_of_primal_points_are_those_of_differences(penalty: Any) -> None:
+    h = 1e-6
+    for g in np.random.default_rng(1).normal(size=(8, D)):
+        differences = (penalty.primal(g + h) - penalty.primal(g - h)) / (2 * h)
+        np.testing.assert_allclose(penalty.separable.primal_slope(g), differences, rtol=0, atol=1e-8)
+
+
 @every_penalty
 @given(w=vectors)
 @settings(max_examples=20, deadline=None)

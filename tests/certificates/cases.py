@@ -68,6 +68,9 @@ SOLVERS: dict[str, Any] = {
     "sdca-plain": cs.SDCA(light_passes=0),
     "eg": cs.ExponentiatedGradient(),
     "eg-fixed": cs.ExponentiatedGradient(eta=0.05),
+    "cuts": cs.CuttingPlanes(),
+    "cuts-cited": cs.CuttingPlanes(step=1.0, planes=4),
+    "excessive-gap": cs.ExcessiveGap(),
     "dual-sdca": cs.DualProximal(cs.SDCA(light_passes=2, skip_below=0.5), kappa=1.0),
     "svrg": cs.SVRG(),
     "svrg-hard": cs.SVRG(cs.Hard()),
@@ -132,16 +135,18 @@ def refusals(case: Case, solver: str) -> list[str]:
     smooth, strongly_convex, made = case.loss in SMOOTH, case.penalty in STRONGLY_CONVEX, SOLVERS[solver]
     of_entropy = case.loss in ("log", "softmax-margin", "entropy")
     own = getattr(getattr(made, "inner", made), "smoothing", None)
-    entropy = of_entropy or (not smooth and (isinstance(own, cs.Entropy) or solver.startswith("eg")))
+    entropy = of_entropy or (not smooth and (isinstance(own, cs.Entropy) or solver.startswith(("eg", "excessive"))))
     reasons = {
         "Matching has no expect": case.family == "matching" and entropy,
         "needs lam > 0": solver in ("sgd", "sgd-last") and not strongly_convex,
-        "Penalty.strong_convexity > 0": solver.startswith(("bcfw", "sdca", "eg")) and not strongly_convex,
+        "Penalty.strong_convexity > 0": solver.startswith(("bcfw", "sdca", "eg", "cuts", "excessive"))
+        and not strongly_convex,
         r"needs Hinge\(cost\)": smooth and solver.startswith(("bcfw", "dual-kappa")),
         r"smoothed by Entropy\(\)": not of_entropy and solver.startswith(("sdca", "dual-sdca")),
         r"by Entropy\(\), such as": smooth
         and not of_entropy
         and solver in ("dual", "prox-linear-dual", "eg", "eg-fixed"),
+        "is smooth already": smooth and solver == "excessive-gap",
         "does nothing": smooth and solver in ("svrg-mu", "sgd-smoothed", "casimir-decreasing"),
     }
     return [reason for reason, holds in reasons.items() if holds]

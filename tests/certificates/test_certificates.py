@@ -81,8 +81,8 @@ def test_bounds_hold_at_every_row_or_the_solver_names_what_is_missing(case: Case
 
 
 CLOSED_BY: dict[str, tuple[str, ...]] = {
-    "hinge": ("bcfw-pairwise", "dual", "eg"),
-    **dict.fromkeys(SMOOTH, ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs")),
+    "hinge": ("bcfw-pairwise", "dual", "eg", "cuts", "excessive-gap"),
+    **dict.fromkeys(SMOOTH, ("svrg", "lbfgs", "gradient", "casimir", "casimir-lbfgs", "cuts")),
 }
 for entropic in ("log", "softmax-margin", "entropy"):
     CLOSED_BY[entropic] += ("dual", "sdca", "eg")

@@ -23,6 +23,8 @@ SOLVERS = [
     cs.SGD(cs.Pegasos()),
     cs.SVRG(cs.L2(), mu=1e-3, lipschitz=2.5, steps=30),
     cs.LBFGS(cs.Entropy(), memory=4),
+    cs.CuttingPlanes(step=0.5, planes=7),
+    cs.ExcessiveGap(lipschitz=3.0),
     cs.Casimir.paper("const", cs.SVRG(cs.Entropy(), mu=0.1), warm_start="extrapolation"),
     cs.ProxLinear(cs.Casimir(cs.SVRG(mu=0.3))),
 ]

@@ -163,6 +163,18 @@ def test_arguments_are_left_alone(name: str) -> None:
     np.testing.assert_array_equal(w, before)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_bound_on_rows_leaves_features_alone_that_a_token_has_twice(weighted: bool) -> None:
+    """The core reads the same arrays, and SciPy adds up repeated entries in place."""
+    X = sequences(np.random.default_rng(0), weighted)
+    model, indices, values = LinearChainModel(X, 3), X.indices.copy(), None if X.values is None else X.values.copy()
+    scores = model.scores(np.arange(float(model.n_params)))
+    model.longest_rows([np.zeros(n, dtype=np.int64) for n in np.diff(X.offsets)])
+    np.testing.assert_array_equal(X.indices, indices)
+    assert values is None or np.array_equal(X.values, values)
+    np.testing.assert_array_equal(model.scores(np.arange(float(model.n_params))).nodes, scores.nodes)
+
+
 # --- chains
 
 

@@ -20,6 +20,9 @@ SOLVERS: dict[str, Any] = {
     "bcfw-light": cs.BCFW(pairwise=True, light_passes=2, cached_passes=1, skip_below=1.0),
     "dual": cs.DualProximal(),
     "eg": cs.ExponentiatedGradient(),
+    "cuts": cs.CuttingPlanes(),
+    "excessive-gap": cs.ExcessiveGap(),
+    "excessive-gap-fixed": cs.ExcessiveGap(lipschitz=100.0),
     "svrg": cs.SVRG(mu=0.1),
     "svrg-default": cs.SVRG(),
     "svrg-entropy": cs.SVRG(cs.Entropy(), mu=0.1),
@@ -44,6 +47,7 @@ SMOOTH: dict[str, Any] = {
     "sdca": cs.SDCA(),
     "eg": cs.ExponentiatedGradient(),
     "eg-fixed": cs.ExponentiatedGradient(eta=0.3),
+    "cuts": cs.CuttingPlanes(),
     "dual": cs.DualProximal(),
     "svrg": cs.SVRG(),
     "saga": cs.SAGA(),
@@ -81,7 +85,9 @@ def test_reported_calls_are_real_calls(loss: str, solver: Any, penalty: Any) -> 
     assert sum(vars(objective.counts).values()) == objective.oracle_calls
 
 
-@pytest.mark.parametrize("name", ["sgd", "bcfw", "dual", "eg", "svrg", "saga", "lbfgs", "casimir"])
+@pytest.mark.parametrize(
+    "name", ["sgd", "bcfw", "dual", "eg", "cuts", "excessive-gap", "svrg", "saga", "lbfgs", "casimir"]
+)
 def test_examples_of_weight_0_are_not_asked_about(name: str) -> None:
     objective, calls = counted(sample_weight=[1.0, 0.0, 2.0, 1.0])
     before = calls[0]
@@ -122,6 +128,8 @@ def test_what_calls_were_for() -> None:
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0)) == [3 * n, 4 * n, 0, 0]
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0, steps=7)) == [3 * 7, 4 * n, 0, 0]
     assert counts(cs.SAGA(mu=0.1, lipschitz=90.0)) == [3 * n, n, 3 * n, 0]
+    assert counts(cs.CuttingPlanes()) == [0, 3 * n, 0, 0]
+    assert counts(cs.ExcessiveGap(lipschitz=90.0)) == [0, 4 * n, 3 * n, n]  # the last for the first mu
 
 
 @pytest.mark.parametrize("loss", ["hinge", "crf"])

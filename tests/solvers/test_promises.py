@@ -18,6 +18,8 @@ LAM = 0.3
 SOLVERS: dict[str, Any] = {
     "sgd": cs.SGD(),
     "sgd-constant": cs.SGD(cs.Constant(2.0), averaging="none"),
+    "cuts": cs.CuttingPlanes(),
+    "excessive-gap": cs.ExcessiveGap(),
     "svrg": cs.SVRG(mu=0.1),
     "saga": cs.SAGA(mu=0.1),
     "saga-long": cs.SAGA(mu=0.1, lipschitz=1.0),

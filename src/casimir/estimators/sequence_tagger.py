@@ -40,8 +40,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     lam           None is 1/n, with n the number of training sentences, or the sum of their weights; a number is used as
                   it is. Think of it in units of 1/n: 0.1/n fits the data more closely, 10/n less
     loss          "hinge" (structural SVM with Hamming cost) or "crf" (negative log-likelihood)
-    solver        "auto", "bcfw", "casimir", "dual", "eg", "lbfgs", "saga", "sdca", "sgd", "svrg", or a solver such as
-                  BCFW()
+    solver        "auto", "bcfw", "casimir", "cuts", "dual", "eg", "excessive-gap", "lbfgs", "saga", "sdca", "sgd",
+                  "svrg", or a solver such as BCFW()
     tol           stop once (objective - lower bound) / objective is at most this
     random_state  int, None, numpy Generator or RandomState: the order in which examples are visited
     max_epochs    stop after this many epochs, with a ConvergenceWarning

@@ -73,7 +73,7 @@ class TokenModel:
         lengths = np.diff(self.X.offsets)
         sums = sp.csr_array(
             (np.ones(self.X.n_tokens), np.arange(self.X.n_tokens), self.X.offsets), (len(self.X), self.X.n_tokens)
-        ) @ abs(self._pick(None)[0])
+        ) @ abs(self._pick(None)[0].copy())  # SciPy's abs adds up repeated entries in place
         squares = np.asarray(sums.multiply(sums).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(2.0 * (squares + np.maximum(lengths - 1, 0) ** 2 + self.extra_rows), dtype=np.float64)
 

@@ -107,6 +107,15 @@ class Separable:
             g = g if self.center is None else g + self.kappa * self.center
         return self._shrunk(g, 1.0, self.kappa)
 
+    def primal_slope(self, g: FloatArray) -> FloatArray:
+        """float64[d]: the derivative of primal(g)_j by g_j; 0 where weights stay at 0."""
+        moves = self.primal(g) != 0.0
+        if self.l1 == 0.0:
+            moves |= np.ones(len(g), dtype=np.bool_) if self.nonnegative is None else ~self.nonnegative
+        if self.strengths is not None:
+            moves &= np.isfinite(self.strengths)
+        return np.asarray(np.where(moves, 1.0 / (self._l2() + self.kappa), 0.0), dtype=np.float64)
+
     def prox(self, w: FloatArray, t: float) -> FloatArray:
         if self.kappa > 0.0 and self.center is not None:
             w = w + t * self.kappa * self.center

@@ -3,7 +3,9 @@
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
 from casimir.solvers.concave_convex import ConcaveConvex
+from casimir.solvers.cutting_planes import CuttingPlanes
 from casimir.solvers.dual_proximal import DualProximal
+from casimir.solvers.excessive_gap import ExcessiveGap
 from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.gradient_descent import GradientDescent
 from casimir.solvers.lbfgs import LBFGS
@@ -26,7 +28,9 @@ __all__ = [
     "Casimir",
     "ConcaveConvex",
     "Constant",
+    "CuttingPlanes",
     "DualProximal",
+    "ExcessiveGap",
     "ExponentiatedGradient",
     "GradientDescent",
     "Inverse",

@@ -8,7 +8,9 @@ from casimir.objective import Objective
 from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.bcfw import BCFW
 from casimir.solvers.casimir import Casimir
+from casimir.solvers.cutting_planes import CuttingPlanes
 from casimir.solvers.dual_proximal import DualProximal, has_dual_steps
+from casimir.solvers.excessive_gap import ExcessiveGap
 from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.saga import SAGA
@@ -19,8 +21,10 @@ from casimir.solvers.svrg import SVRG
 _MAKERS: dict[str, Callable[[], Solver]] = {
     "bcfw": BCFW,
     "casimir": Casimir,
+    "cuts": CuttingPlanes,
     "dual": DualProximal,
     "eg": ExponentiatedGradient,
+    "excessive-gap": ExcessiveGap,
     "lbfgs": LBFGS,
     "saga": SAGA,
     "sdca": SDCA,
