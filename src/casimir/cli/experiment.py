@@ -17,7 +17,7 @@ from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_js
 from casimir.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from casimir.experiments.table import Row
+    from casimir.experiments.tables import Row
     from casimir.experiments.tuning import Search
 
 RUN_EXAMPLES = """Examples:
@@ -76,7 +76,7 @@ def run(
     """
     with clear_ends():
         from casimir import experiments
-        from casimir.experiments.table import rows_of
+        from casimir.experiments.tables import rows_of
 
         try:
             with Watch(err(), quiet) as watch:
@@ -97,11 +97,11 @@ def table(
 ) -> None:
     """Final values of the experiments in DIR: means and standard deviations over seeds."""
     with clear_ends():
-        from casimir.experiments import table as text
+        from casimir.experiments import tables
 
-        rows = text.table(folder)
+        rows = tables.table(folder)
         if markdown:
-            typer.echo(text.markdown(rows), nl=False)
+            typer.echo(tables.markdown(rows), nl=False)
         else:
             _show(rows, json)
 
@@ -115,7 +115,7 @@ def _show(rows: Sequence[Row], json: bool) -> None:
 
 def show_rows(console: Console, rows: Sequence[Row]) -> None:
     """A table per case; "excess" is (F - F*) / F*, in the second column with full gradients counted."""
-    from casimir.experiments.table import cells, header, title_of
+    from casimir.experiments.tables import cells, header, title_of
 
     for experiment, case in dict.fromkeys((row.experiment, row.case) for row in rows):
         mine = [row for row in rows if (row.experiment, row.case) == (experiment, case)]
@@ -123,7 +123,7 @@ def show_rows(console: Console, rows: Sequence[Row]) -> None:
         grid = Table(title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
         grid.title = title_of(mine[0])
         for k, name in enumerate(names):
-            grid.add_column(name, justify="right" if k else "left")
+            grid.add_column(name, justify="right" if k else "left", no_wrap=k > 0, overflow="fold")
         for row in mine:
             grid.add_row(*cells(row, names))
         console.print(grid)
@@ -136,7 +136,7 @@ class Watch:
     def __init__(self, console: Console, quiet: bool = False, every: float = 10.0) -> None:
         self._console, self._quiet, self._every = console, quiet, every
         self._bar: Progress | None = None
-        self._name, self._began, self._first, self._told = "", 0.0, 0, 0.0
+        self._name, self._began, self._first, self._last, self._told = "", 0.0, -1, -1, 0.0
 
     def __enter__(self) -> Watch:
         if self._console.is_terminal and not self._quiet:
@@ -152,13 +152,16 @@ class Watch:
             self._bar.stop()
 
     def stage(self, name: str) -> None:
-        self._name, self._began, self._first, self._told = name, time.monotonic(), -1, 0.0
+        self._name, self._began, self._first, self._last, self._told = name, time.monotonic(), -1, -1, 0.0
         if self._bar is not None:
             self._bar.add_task(name, total=None)
 
     def progress(self, done: int, total: int) -> None:
         if self._first < 0:
             self._first = done
+        elif done == self._last:
+            return
+        self._last = done
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[-1], completed=done, total=total)
         elif not self._quiet and (time.monotonic() - self._told > self._every or done == total):

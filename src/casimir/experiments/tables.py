@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -116,19 +117,17 @@ def _relative(found: Spread | None, best: Interval | None) -> Spread | None:
 
 def header(rows: Sequence[Row]) -> list[str]:
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
-    return ["method", "runs", "excess", "excess, all calls", *metrics, "steps", "full", "CPU s"]
+    return ["method", "runs", "excess", "all calls", *metrics, "steps", "full", "CPU s"]
 
 
 def cells(row: Row, names: Sequence[str]) -> list[str]:
     """The figures of a row as text, in the order of `header`; "excess" is F - F* relative to F*, or F itself."""
     first, second = (row.error, row.error_all) if row.optimum is not None else (row.objective, row.objective_all)
     runs = f"{row.runs}" + (f" ({row.diverged} diverged)" if row.diverged else "")
-    calls = [
-        f"{row.calls.get('steps', 0.0) + row.calls.get('searches', 0.0):.0f}",
-        f"{row.calls.get('full_gradients', 0.0):.0f}",
-    ]
-    metrics = [_text(row.metrics.get(name), ".4f") for name in names[4:-3]]
-    return [row.method, runs, _text(first, ".3g"), _text(second, ".3g"), *metrics, *calls, f"{row.cpu_seconds:.2f}"]
+    counts = {"steps": 0.0, "searches": 0.0, "full_gradients": 0.0, **row.calls}
+    calls = [f"{counts['steps'] + counts['searches']:.0f}", f"{counts['full_gradients']:.0f}"]
+    metrics = [_text(row.metrics.get(name)) for name in names[4:-3]]
+    return [row.method, runs, _text(first), _text(second), *metrics, *calls, f"{row.cpu_seconds:.2f}"]
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -148,5 +147,10 @@ def title_of(row: Row) -> str:
     return f"{row.experiment}: {row.case} ({best})"
 
 
-def _text(found: Spread | None, form: str) -> str:
-    return "-" if found is None else f"{found.mean:{form}} ± {found.std:.1g}"
+def _text(found: Spread | None) -> str:
+    """Two digits of the deviation and the mean to the same place; of a single run four digits of the mean."""
+    if found is None:
+        return "-"
+    size = found.std if found.std > 0.0 else abs(found.mean) / 100.0
+    digits = 4 if size == 0.0 else min(max(1 - math.floor(math.log10(size)), 0), 8)
+    return f"{found.mean:.{digits}f} ± {found.std:.{digits}f}"
