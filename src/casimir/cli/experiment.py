@@ -90,6 +90,22 @@ def run(
         say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
 
 
+def plot(
+    folder: ResultFolder,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the pictures. Default: DIR/plots.")] = None,
+) -> None:
+    """Draw the experiments in DIR as PNG and SVG: means and standard deviations over seeds.
+
+    Side by side: oracle calls without full gradients, as in the paper; with them; CPU seconds. The zero line is the
+    certified optimum.
+    """
+    with clear_ends():
+        from casimir.experiments.plots import plot as draw
+
+        for file in draw(folder, to):
+            say(out(), str(file))
+
+
 def table(
     folder: ResultFolder,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown.")] = False,
@@ -114,20 +130,20 @@ def _show(rows: Sequence[Row], json: bool) -> None:
 
 
 def show_rows(console: Console, rows: Sequence[Row]) -> None:
-    """A table per case; "excess" is (F - F*) / F*, in the second column with full gradients counted."""
-    from casimir.experiments.tables import cells, header, title_of
+    """A table per case, in lines that are never cut."""
+    from casimir.experiments.tables import by_case, cells, header, title_of
 
-    for experiment, case in dict.fromkeys((row.experiment, row.case) for row in rows):
-        mine = [row for row in rows if (row.experiment, row.case) == (experiment, case)]
+    say(console, "excess: (F - F*) / F* at the end of the budget; all calls: the same with full gradients counted\n")
+    for mine in by_case(rows):
         names = header(mine)
-        grid = Table(title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
-        grid.title = title_of(mine[0])
-        for k, name in enumerate(names):
-            grid.add_column(name, justify="right" if k else "left", no_wrap=k > 0, overflow="fold")
-        for row in mine:
-            grid.add_row(*cells(row, names))
-        console.print(grid)
-        console.print()
+        lines = [names, *(cells(row, names) for row in mine)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(names))]
+        say(console, title_of(mine[0]), "bold")
+        for k, line in enumerate(lines):
+            first, *rest = line
+            figures = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+            say(console, "  ".join([first.ljust(widths[0]), *figures]), None if k else "dim")
+        say(console, "")
 
 
 class Watch:

@@ -2,6 +2,7 @@
 
 from casimir.experiments.api import run
 from casimir.experiments.base import Case, Data, Experiment, Knob, Method, Places, Size, Source
+from casimir.experiments.plots import plot
 from casimir.experiments.registry import names
 from casimir.experiments.rules import LowestObjective, LowestObjectiveNearBest
 from casimir.experiments.tables import table
@@ -18,6 +19,7 @@ __all__ = [
     "Size",
     "Source",
     "names",
+    "plot",
     "run",
     "table",
 ]

@@ -29,11 +29,11 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """objective     F at the end, after `passes` n oracle calls without full gradients
-    objective_all F when `passes` n oracle calls were made, full gradients counted; None where no row is that early
+    """objective     F in the last row within `passes` n oracle calls, full gradients left out
+    objective_all the same with full gradients counted; None where no row is that early
     error, error_all    (F - F*) / F* of both; None where F* is not known
-    metrics       at the end, by name
-    calls         oracle calls / n by what they were for
+    metrics       where `objective` was taken, by name
+    calls         oracle calls / n up to there, by what they were for
     diverged      runs that did; they are in none of the means
     """
 
@@ -68,9 +68,12 @@ def rows_of(results: Results) -> list[Row]:
 def _row(results: Results, cell: Cell) -> Row:
     records, best = results.records[cell.case, cell.method], results.optima[cell.case]
     good = [record for record in records if record.status != "diverged"]
-    end = _spread([float(record.column("objective")[-1]) for record in good])
-    early = [_at(record, results.manifest.passes) for record in good]
-    early_spread = None if any(value is None for value in early) else _spread([v for v in early if v is not None])
+    ends = [_last_row(record, "paper", results.manifest.passes) for record in good]
+    ends_all = [_last_row(record, "full", results.manifest.passes) for record in good]
+    end, end_all = (_spread(_values(good, rows, "objective")) for rows in (ends, ends_all))
+    metrics = {name: _spread(_values(good, ends, name)) for name in results.manifest.metrics}
+    calls = {name: _spread(_values(good, ends, name)) for name in _CALLS}
+    seconds = _spread(_values(good, ends, "cpu_seconds"))
     return Row(
         results.manifest.name,
         cell.case,
@@ -80,23 +83,26 @@ def _row(results: Results, cell: Cell) -> Row:
         len(records) - len(good),
         best,
         end,
-        early_spread,
+        end_all,
         _relative(end, best),
-        _relative(early_spread, best),
-        {name: found for name in results.manifest.metrics if (found := _spread(_last(good, name))) is not None},
-        {name: float(np.mean([record.column(name)[-1] / record.n for record in good])) for name in _CALLS if good},
-        float(np.mean(_last(good, "cpu_seconds"))) if good else 0.0,
+        _relative(end_all, best),
+        {name: found for name, found in metrics.items() if found is not None},
+        {name: found.mean / good[0].n for name, found in calls.items() if found is not None},
+        0.0 if seconds is None else seconds.mean,
     )
 
 
-def _last(records: Sequence[Record], name: str) -> list[float]:
-    return [float(record.column(name)[-1]) for record in records]
+def _last_row(record: Record, measure: str, passes: float) -> int | None:
+    """The last row within the budget; None where the first one is beyond it."""
+    reached = np.flatnonzero(measured(record, measure) <= passes + 1e-9)
+    return int(reached[-1]) if len(reached) else None
 
 
-def _at(record: Record, passes: float) -> float | None:
-    """F of the last row whose calls, full gradients counted, are within the budget."""
-    reached = np.flatnonzero(measured(record, "full") <= passes + 1e-9)
-    return float(record.column("objective")[reached[-1]]) if len(reached) else None
+def _values(records: Sequence[Record], rows: Sequence[int | None], name: str) -> list[float]:
+    """A column at these rows; nothing where one of them is missing, as a mean over fewer runs would mislead."""
+    if any(row is None for row in rows):
+        return []
+    return [float(record.column(name)[row]) for record, row in zip(records, rows, strict=True)]
 
 
 def _spread(values: Sequence[float]) -> Spread | None:
@@ -133,13 +139,20 @@ def cells(row: Row, names: Sequence[str]) -> list[str]:
 def markdown(rows: Sequence[Row]) -> str:
     """A table per case."""
     parts = []
-    for experiment, case in dict.fromkeys((row.experiment, row.case) for row in rows):
-        mine = [row for row in rows if (row.experiment, row.case) == (experiment, case)]
+    for mine in by_case(rows):
         names = header(mine)
         lines = [names, ["---"] * len(names), *(cells(row, names) for row in mine)]
         text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         parts.append(f"### {title_of(mine[0])}\n\n{text}")
     return "\n\n".join(parts) + "\n"
+
+
+def by_case(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of every experiment's cases, in order."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.experiment, row.case), []).append(row)
+    return list(groups.values())
 
 
 def title_of(row: Row) -> str:
