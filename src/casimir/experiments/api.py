@@ -70,17 +70,28 @@ def run(
     only        a part of it, such as "method=sgd,bcfw,lam=1/n"
     """
     chosen = find(experiment) if isinstance(experiment, str) else [experiment]
-    parts = [narrowed(one, only) for one in chosen]
     if seeds is not None:
-        parts = [replace(one, seeds=positive_int(seeds, "seeds")) for one in parts]
+        chosen = [replace(one, seeds=positive_int(seeds, "seeds")) for one in chosen]
     positive_int(jobs, "jobs")
+    parts = [narrowed(one, only) for one in chosen]
     folder, places = Path(out), Places(None if data is None else Path(data), Path(out) / "cache")
     for part in parts:
         _check_data(part, places)
-    return [_run(part, folder, places, jobs, tune, watcher or Silent()) for part in parts]
+    wide = zip(parts, chosen, strict=True)
+    return [_run(part, whole, folder, places, jobs, tune, watcher or Silent()) for part, whole in wide]
 
 
-def _run(experiment: Experiment, folder: Path, places: Places, jobs: int, wanted: bool, watcher: Watcher) -> Results:
+def _run(
+    experiment: Experiment,
+    whole: Experiment,
+    folder: Path,
+    places: Places,
+    jobs: int,
+    wants_tuning: bool,
+    watcher: Watcher,
+) -> Results:
+    """The runs of `experiment`, a part of the `whole`."""
+
     def make(name: str) -> Callable[[list[Trial]], None]:
         def make_runs(trials: list[Trial]) -> None:
             watcher.stage(f"{experiment.name}: {name}")
@@ -88,14 +99,14 @@ def _run(experiment: Experiment, folder: Path, places: Places, jobs: int, wanted
 
         return make_runs
 
-    if wanted:
+    if wants_tuning:
         searches = tune(experiment, folder, make("tuning"))
         watcher.tuned(searches)
     else:
         searches = []
         _note_guesses(experiment)
     cells = _cells(experiment, searches)
-    manifest = update(folder, experiment, cells)
+    manifest = update(folder, whole, cells)
     optima = [optimum_trial(case) for case in experiment.cases if case.source.convex]
     make("F*")(optima)
     make("runs")(_trials(experiment, cells))

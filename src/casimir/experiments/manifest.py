@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +59,17 @@ def cell_of(
 
 
 def update(folder: Path, experiment: Experiment, cells: list[Cell]) -> Manifest:
-    """The manifest with these cells; others that it had stay, and so do other seeds of the same parameters."""
+    """The manifest with these cells. Others stay, and so do other seeds, unless the budget or parameters are others."""
     e = experiment
     with claim(folder / "claims" / e.name, wait=True):
-        path = folder / f"{e.name}.json"
-        known = {(c.case, c.method): c for c in read(path).cells} if path.exists() else {}
+        path, known = folder / f"{e.name}.json", {}
+        if path.exists():
+            before = read(path)
+            if (before.passes, before.metrics) == (e.passes, list(e.metrics)):
+                known = {(cell.case, cell.method): cell for cell in before.cells}
         for cell in cells:
-            before = known.get((cell.case, cell.method))
-            runs = before.runs if before is not None and _same_runs(before, cell) else {}
-            known[cell.case, cell.method] = Cell(**{**asdict(cell), "runs": {**runs, **cell.runs}})
-        places = {(case.name, method.name): k for k, (case, method) in enumerate(_pairs(e))}
-        ordered = sorted((c for key, c in known.items() if key in places), key=lambda c: places[c.case, c.method])
-        manifest = Manifest(e.name, e.title, e.figure, e.passes, list(e.metrics), ordered)
+            known[cell.case, cell.method] = _joined(known.get((cell.case, cell.method)), cell)
+        manifest = Manifest(e.name, e.title, e.figure, e.passes, list(e.metrics), _ordered(list(known.values()), e))
         text = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(manifest)}, indent=1)
         write_at_once(path, text.encode() + b"\n")
         return manifest
@@ -99,11 +98,18 @@ def manifests(folder: Path) -> list[Manifest]:
     return found
 
 
-def _pairs(experiment: Experiment) -> list[tuple[Case, Method]]:
-    return [(case, method) for case in experiment.cases for method in experiment.methods]
+def _ordered(cells: list[Cell], experiment: Experiment) -> list[Cell]:
+    """As the experiment has them; those that it has no more come last."""
+    pairs = [(case.name, method.name) for case in experiment.cases for method in experiment.methods]
+    places = {pair: k for k, pair in enumerate(pairs)}
+    return sorted(cells, key=lambda cell: places.get((cell.case, cell.method), len(places)))
 
 
-def _same_runs(before: Cell, cell: Cell) -> bool:
-    """Whether the seeds of both belong together: the same solver and the same budget."""
-    shared = before.runs.keys() & cell.runs.keys()
-    return before.params == cell.params and all(before.runs[seed] == cell.runs[seed] for seed in shared)
+def _joined(before: Cell | None, cell: Cell) -> Cell:
+    """The cell with the seeds that it had before, if they belong to the same solver and budget."""
+    if before is None or before.params != cell.params:
+        return cell
+    if any(before.runs[seed] != cell.runs[seed] for seed in before.runs.keys() & cell.runs.keys()):
+        return cell
+    runs = {**before.runs, **cell.runs}
+    return replace(cell, runs=dict(sorted(runs.items(), key=lambda run: int(run[0]))))
