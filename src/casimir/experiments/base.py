@@ -143,7 +143,8 @@ class Method:
 
 @dataclass(frozen=True)
 class Experiment:
-    """passes          a run ends after passes * n oracle calls, full gradients and evaluations left out
+    """passes          a run ends after passes * n oracle calls, full gradients and evaluations left out, and after 4 *
+                    passes epochs, for solvers that make full gradients alone
     figure          of the paper, such as "fig:plot_all_ner"; "": none
     seeds           how many final runs, from FIRST_SEED on
     metrics         those of the source that are columns of the trace

@@ -22,6 +22,7 @@ _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
+_MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
 
 
 def plot(folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None) -> list[Path]:
@@ -39,12 +40,13 @@ def figure_of(results: Results, column: str) -> Any:
     figure, cases = _figure(len(results.cases)), results.cases
     axes = figure.subplots(len(cases), len(MEASURES), squeeze=False, sharey="row")
     styles = _styles(results)
+    points = int(np.clip(_MOST_POINTS // (len(cases) * len(styles)), 12, 60))
     for row, case in zip(axes, cases, strict=True):
         best = results.optima[case] if column == "objective" else None
         cells = [cell for cell in results.cells if cell.case == case]
         for panel, measure in zip(row, MEASURES, strict=True):
             for cell in cells:
-                _draw(panel, results, cell, column, measure, best, styles[cell.label])
+                _draw(panel, results, cell, column, measure, best, styles[cell.label], points)
             _tidy(panel, column)
         _mark_row(row, case, column, best)
     for panel, measure in zip(axes[-1], MEASURES, strict=True):
@@ -84,17 +86,28 @@ def _png(figure: Any) -> bytes:
 
 
 def _svg(figure: Any, name: str) -> bytes:
-    """Text as text; coordinates to a tenth of a point."""
+    """Text as text, and as few bytes as will do."""
     from matplotlib import rc_context
 
     raw = io.StringIO()
     with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):  # ids are random without a salt
         figure.savefig(raw, format="svg", metadata={"Date": None})
 
-    def shorter(found: re.Match[str]) -> str:
-        return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", found[0]).replace(" \nL", "L")
+    text = re.sub(r'\b(?:d|x|y)="[^"]*"', _shorter, raw.getvalue())
+    text = re.sub(r"'DejaVu Sans'[^;]*sans-serif", "sans-serif", text)
+    text = re.sub(r'<g id="[a-zA-Z0-9]+_\d+">|(?<=") transform="rotate\(-0 [^"]*"', _bare, text)
+    return re.sub(r">\s+<", "><", text).encode()
 
-    return re.sub(r'\b(?:d|x|y)="[^"]*"', shorter, raw.getvalue()).encode()
+
+def _bare(found: re.Match[str]) -> str:
+    """Groups need no names, and text that is not turned need not say so."""
+    return "<g>" if found[0].startswith("<g") else ""
+
+
+def _shorter(attribute: re.Match[str]) -> str:
+    """Coordinates to a tenth, without the blanks that SVG does not need."""
+    text = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), attribute[0])
+    return re.sub(r"\s*([MLz])\s*", r"\1", text).replace(" -", "-")
 
 
 # --- drawing
@@ -118,10 +131,17 @@ def _styles(results: Results) -> dict[str, dict[str, Any]]:
 
 
 def _draw(
-    panel: Any, results: Results, cell: Cell, column: str, measure: str, best: Interval | None, style: dict[str, Any]
+    panel: Any,
+    results: Results,
+    cell: Cell,
+    column: str,
+    measure: str,
+    best: Interval | None,
+    style: dict[str, Any],
+    points: int,
 ) -> None:
     zero = None if best is None else best.middle
-    found = curve(results.records[cell.case, cell.method], column, measure, zero)
+    found = curve(results.records[cell.case, cell.method], column, measure, zero, points)
     if found is None:
         return
     floor = None if best is None else max(best.error / best.middle, 1e-12)
