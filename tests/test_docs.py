@@ -24,7 +24,8 @@ from casimir.tasks.ner import read_conll, write_conll
 from casimir.testing import StructureContract
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("experiments/*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NEED_TORCH = {"torch.md", "bilstm_chain.py"}
 QUICK = {"bilstm_chain.py": ["--epochs", "1", "--sentences", "64"]}  # arguments of examples that take long

@@ -21,6 +21,7 @@ LAYERS = [
     {"solvers"},
     {"estimators", "torch"},
     {"tasks"},
+    {"experiments"},
     {"cli"},
 ]
 ANYWHERE = {"errors"}  # and names with an underscore: helpers that may be imported by all

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import align, apply, boxes, demo, deprel, localize, ner, ocr, segment
+from casimir.cli import align, apply, boxes, demo, deprel, experiment, localize, ner, ocr, segment
 
 
 def _flowing(command: Callable[..., None]) -> str:
@@ -39,6 +39,13 @@ for name, task in {
 app.add_typer(train, name="train")
 app.command("evaluate", help=_flowing(apply.evaluate), epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
 app.command("predict", help=_flowing(apply.predict), epilog=apply.PREDICT_EXAMPLES)(apply.predict)
+
+experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
+experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)
+experiments.command("run", help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(experiment.run)
+experiments.command("plot", help=_flowing(experiment.plot))(experiment.plot)
+experiments.command("table", help=_flowing(experiment.table))(experiment.table)
+app.add_typer(experiments, name="experiment")
 
 
 def _show_version(wanted: bool) -> None:

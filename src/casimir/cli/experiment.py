@@ -1,0 +1,200 @@
+"""`casimir experiment`: list, run, plot and table of the paper's experiments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
+from casimir.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from casimir.experiments.tables import Row
+    from casimir.experiments.tuning import Search
+
+RUN_EXAMPLES = """Examples:
+
+casimir experiment run smoke --out out/
+
+casimir experiment run ner-solvers --data data/ --out out/ --jobs 2
+
+casimir experiment run ner-solvers --data data/ --out out/ --seeds 3 --only method=sgd,bcfw,lam=1/n
+
+casimir experiment run ner-solvers --data data/ --out out/ --tune"""
+
+ResultFolder = Annotated[Path, typer.Argument(metavar="DIR", help="What `run` wrote to.", show_default=False)]
+
+
+def list_experiments(json: Json = False) -> None:
+    """List the experiments."""
+    with clear_ends():
+        from casimir.experiments.registry import SMOKE, find, names
+
+        found = [find(name)[0] for name in names() if name != SMOKE]
+        if json:
+            write_json({"experiments": [{"name": e.name, "title": e.title, "figure": e.figure} for e in found]})
+            return
+        grid = Table(header_style="bold", box=None, pad_edge=False)
+        for column in ("name", "what", "figure", "runs"):
+            grid.add_column(column, overflow="fold")
+        for e in found:
+            size = f"{len(e.cases)} cases x {len(e.methods)} methods x {e.seeds} seeds"
+            grid.add_row(e.name, e.title, e.figure, size)
+        grid.add_row(SMOKE, "a tiny version of each on embedded data", "", "")
+        out().print(grid)
+
+
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="See `casimir experiment list`.", show_default=False)],
+    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for records.", show_default=False)],
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", envvar="CASIMIR_DATA", help="Folder with the data sets.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs of every method. Default: the experiment's own.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes, of one thread each.")] = 1,
+    tune: Annotated[bool, typer.Option("--tune", help="Find the methods' parameters anew first.")] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="KEY=A,B,...", help="A part of it: method=sgd,bcfw,lam=1/n.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run an experiment; runs that DIR already has are not made again.
+
+    Every finished run is one record in DIR, written at once. A run that was cut off, even by kill -9, goes on where it
+    was with the same command, and several commands may work on one DIR at the same time.
+    """
+    with clear_ends():
+        from casimir import experiments
+        from casimir.experiments.tables import rows_of
+
+        try:
+            with Watch(err(), quiet) as watch:
+                found = experiments.run(
+                    name, out=target, data=data, seeds=seeds, jobs=jobs, tune=tune, only=only, watcher=watch
+                )
+        except KeyboardInterrupt:
+            say(err(), f"Interrupted; finished runs are in {target}, and the same command goes on.", "yellow")
+            raise typer.Exit(INTERRUPTED) from None
+        _show([row for results in found for row in rows_of(results)], json)
+        say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
+
+
+def plot(
+    folder: ResultFolder,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the pictures. Default: DIR/plots.")] = None,
+) -> None:
+    """Draw the experiments in DIR as PNG and SVG: means and standard deviations over seeds.
+
+    Side by side: oracle calls without full gradients, as in the paper; with them; CPU seconds. The zero line is the
+    certified optimum.
+    """
+    with clear_ends():
+        from casimir.experiments.plots import plot as draw
+
+        for file in draw(folder, to):
+            say(out(), str(file))
+
+
+def table(
+    folder: ResultFolder,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown.")] = False,
+    json: Json = False,
+) -> None:
+    """Final values of the experiments in DIR: means and standard deviations over seeds."""
+    with clear_ends():
+        from casimir.experiments import tables
+
+        rows = tables.table(folder)
+        if markdown:
+            typer.echo(tables.markdown(rows), nl=False)
+        else:
+            _show(rows, json)
+
+
+def _show(rows: Sequence[Row], json: bool) -> None:
+    if json:
+        write_json({"rows": [row.to_dict() for row in rows]})
+    else:
+        show_rows(out(), rows)
+
+
+def show_rows(console: Console, rows: Sequence[Row]) -> None:
+    """A table per case, in lines that are never cut."""
+    from casimir.experiments.tables import by_case, cells, header, title_of
+
+    say(console, "excess: (F - F*) / F* at the end of the budget; all calls: the same with full gradients counted\n")
+    for mine in by_case(rows):
+        names = header(mine)
+        lines = [names, *(cells(row, names) for row in mine)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(names))]
+        say(console, title_of(mine[0]), "bold")
+        for k, line in enumerate(lines):
+            first, *rest = line
+            figures = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+            say(console, "  ".join([first.ljust(widths[0]), *figures]), None if k else "dim")
+        say(console, "")
+
+
+class Watch:
+    """A line per grid: a bar on a terminal, else a line now and then. Use it in a `with`."""
+
+    def __init__(self, console: Console, quiet: bool = False, every: float = 10.0) -> None:
+        self._console, self._quiet, self._every = console, quiet, every
+        self._bar: Progress | None = None
+        self._name, self._began, self._first, self._last, self._told = "", 0.0, -1, -1, 0.0
+
+    def __enter__(self) -> Watch:
+        if self._console.is_terminal and not self._quiet:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=self._console)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def stage(self, name: str) -> None:
+        self._name, self._began, self._first, self._last, self._told = name, time.monotonic(), -1, -1, 0.0
+        if self._bar is not None:
+            self._bar.add_task(name, total=None)
+
+    def progress(self, done: int, total: int) -> None:
+        if self._first < 0:
+            self._first = done
+        elif done == self._last:
+            return
+        self._last = done
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[-1], completed=done, total=total)
+        elif not self._quiet and (time.monotonic() - self._told > self._every or done == total):
+            self._told = time.monotonic()
+            say(self._console, f"{self._name}: {done} / {total}{self._left(done, total)}")
+
+    def _left(self, done: int, total: int) -> str:
+        made, spent = done - self._first, time.monotonic() - self._began
+        return f", about {spent / made * (total - done):.0f} s left" if made and done < total else ""
+
+    def tuned(self, searches: Sequence[Search]) -> None:
+        if self._quiet:
+            return
+        for name in dict.fromkeys(search.method.name for search in searches):
+            mine = [search for search in searches if search.method.name == name]
+            runs = sum(len(search.found) * len(search.seeds) for search in mine)
+            say(self._console, f"{name}: {runs} tuning runs", "bold")
+            for search in mine:
+                values = {knob: search.params(search.best)[knob] for knob in search.method.knobs}
+                say(self._console, f"  {search.case.name}: {values}")

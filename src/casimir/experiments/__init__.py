@@ -1,0 +1,25 @@
+"""The paper's experiments: cases x methods x seeds, resumable, with certified zero lines."""
+
+from casimir.experiments.api import run
+from casimir.experiments.base import Case, Data, Experiment, Knob, Method, Places, Size, Source
+from casimir.experiments.plots import plot
+from casimir.experiments.registry import names
+from casimir.experiments.rules import LowestObjective, LowestObjectiveNearBest
+from casimir.experiments.tables import table
+
+__all__ = [
+    "Case",
+    "Data",
+    "Experiment",
+    "Knob",
+    "LowestObjective",
+    "LowestObjectiveNearBest",
+    "Method",
+    "Places",
+    "Size",
+    "Source",
+    "names",
+    "plot",
+    "run",
+    "table",
+]

@@ -1,0 +1,115 @@
+"""What an experiment made in a folder: its cases and methods, their parameters, and the records of every seed.
+
+`NAME.json` in the folder. Records belong to no experiment: two experiments that need the same run share it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from casimir.experiments.base import Case, Experiment, Method, Params
+from casimir.experiments.claims import claim
+from casimir.experiments.optimum import optimum_trial
+from casimir.experiments.records import write_at_once
+from casimir.experiments.trials import trial_of
+
+FORMAT, FORMAT_VERSION = "casimir-experiment", 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one case.
+
+    runs     seed -> key of its record
+    optimum  the key of the certified run that gives F*; None where F is not convex
+    tuning   how the parameters were found in this folder: rule, grid, choice; None: they were given
+    """
+
+    case: str
+    data: str
+    lam: str
+    method: str
+    label: str
+    params: dict[str, float]
+    runs: dict[str, str]
+    optimum: str | None
+    tuning: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    name: str
+    title: str
+    figure: str
+    passes: int
+    metrics: list[str]
+    cells: list[Cell] = field(default_factory=list)
+
+
+def cell_of(
+    experiment: Experiment, case: Case, method: Method, params: Params, seeds: Iterable[int], tuning: Any = None
+) -> Cell:
+    runs = {str(seed): trial_of(experiment, case, method, params, seed).key for seed in seeds}
+    optimum = optimum_trial(case).key if case.source.convex else None
+    return Cell(case.name, case.source.name, case.lam, method.name, method.title, dict(params), runs, optimum, tuning)
+
+
+def update(folder: Path, experiment: Experiment, cells: list[Cell]) -> Manifest:
+    """The manifest with these cells. Others stay, and so do other seeds, unless the budget or parameters are others."""
+    e = experiment
+    with claim(folder / "claims" / e.name, wait=True):
+        path, known = folder / f"{e.name}.json", {}
+        if path.exists():
+            before = read(path)
+            if (before.passes, before.metrics) == (e.passes, list(e.metrics)):
+                known = {(cell.case, cell.method): cell for cell in before.cells}
+        for cell in cells:
+            known[cell.case, cell.method] = _joined(known.get((cell.case, cell.method)), cell)
+        manifest = Manifest(e.name, e.title, e.figure, e.passes, list(e.metrics), _ordered(list(known.values()), e))
+        text = json.dumps({"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(manifest)}, indent=1)
+        write_at_once(path, text.encode() + b"\n")
+        return manifest
+
+
+def read(path: Path) -> Manifest:
+    try:
+        fields: dict[str, Any] = json.loads(path.read_bytes())
+        found = fields.pop("format"), fields.pop("format_version")
+        if found != (FORMAT, FORMAT_VERSION):
+            raise ValueError(f"{path} has format {found[0]} {found[1]}; this casimir reads {FORMAT} {FORMAT_VERSION}.")
+        return Manifest(**{**fields, "cells": [Cell(**cell) for cell in fields["cells"]]})
+    except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+        raise ValueError(
+            f"{path} is not the list of an experiment's runs, or is damaged; it was left as it is."
+        ) from None
+
+
+def manifests(folder: Path) -> list[Manifest]:
+    """Of all experiments in the folder, in the order of their names."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}; give the one that `casimir experiment run` wrote to.")
+    found = [read(path) for path in sorted(folder.glob("*.json"))]
+    if not found:
+        raise FileNotFoundError(f"{folder} has no experiment; give a folder that `casimir experiment run` wrote to.")
+    return found
+
+
+def _ordered(cells: list[Cell], experiment: Experiment) -> list[Cell]:
+    """As the experiment has them; those that it has no more come last."""
+    pairs = [(case.name, method.name) for case in experiment.cases for method in experiment.methods]
+    places = {pair: k for k, pair in enumerate(pairs)}
+    return sorted(cells, key=lambda cell: places.get((cell.case, cell.method), len(places)))
+
+
+def _joined(before: Cell | None, cell: Cell) -> Cell:
+    """The cell with the seeds that it had before, if they belong to the same solver and budget."""
+    if before is None or before.params != cell.params:
+        return cell
+    if any(before.runs[seed] != cell.runs[seed] for seed in before.runs.keys() & cell.runs.keys()):
+        return cell
+    runs = {**before.runs, **cell.runs}
+    return replace(cell, runs=dict(sorted(runs.items(), key=lambda run: int(run[0]))))

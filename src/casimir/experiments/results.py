@@ -1,0 +1,49 @@
+"""What an experiment has found so far, read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from casimir.experiments.manifest import Cell, Manifest, manifests
+from casimir.experiments.optimum import Interval, interval
+from casimir.experiments.records import Record, read_record, record_path
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """records  (case, method) -> the records of its seeds that are there
+    optima   case -> the certified interval of its optimum; None where F is not convex or the run is not there yet
+    """
+
+    manifest: Manifest
+    records: dict[tuple[str, str], list[Record]]
+    optima: dict[str, Interval | None]
+
+    @property
+    def cases(self) -> list[str]:
+        return list(dict.fromkeys(cell.case for cell in self.cells))
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Those that have a record."""
+        return [cell for cell in self.manifest.cells if self.records[cell.case, cell.method]]
+
+
+def results_of(folder: Path, manifest: Manifest) -> Results:
+    def there(keys: list[str]) -> list[Record]:
+        paths = [record_path(folder, key) for key in keys]
+        return [read_record(path) for path in paths if path.exists()]
+
+    records = {(c.case, c.method): there(list(c.runs.values())) for c in manifest.cells}
+    certified = {c.case: there([] if c.optimum is None else [c.optimum]) for c in manifest.cells}
+    optima: dict[str, Interval | None] = {}
+    for case, found in certified.items():
+        others = [record for (its, _), runs in records.items() if its == case for record in runs]
+        optima[case] = interval(found + others) if found else None
+    return Results(manifest, records, optima)
+
+
+def load_results(folder: Path) -> list[Results]:
+    """Of every experiment in the folder."""
+    return [results_of(folder, manifest) for manifest in manifests(folder)]

@@ -1,0 +1,1 @@
+"""Where the data of experiments come from."""

@@ -1,0 +1,133 @@
+"""One run of a solver on a case: what it is called, and how it is done."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from casimir.errors import Diverged
+from casimir.experiments.base import Case, Data, Experiment, Method, Params, Places, Source, described
+from casimir.experiments.records import key_of
+from casimir.scores import FloatArray
+from casimir.solvers.choose import choose
+from casimir.solvers.run import minimize
+from casimir.solvers.trace import Trace, TraceRow
+
+REFERENCE_N = 1000  # solvers are described as they are made for so many examples
+CLOCKS = ("seconds", "cpu_seconds", "evaluation_seconds")
+_EPOCHS_PER_PASS = 4  # for solvers whose epochs make less than n steps
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A pure function of these fields: the same trial gives the same record, clocks aside.
+
+    passes  None: until the gap is tol
+    """
+
+    case: Case
+    method: Method
+    params: Params
+    seed: int
+    passes: int | None
+    metrics: tuple[str, ...] = ()
+    evaluate_every: int = 1
+    tol: float = 0.0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        solver = self.method.make(self.case.size(REFERENCE_N), **self.params)
+        return {
+            "data": self.case.source.name,
+            "lam": self.case.lam,
+            "solver": described(solver),
+            "seed": self.seed,
+            "passes": self.passes,
+            "tol": self.tol,
+            "evaluate_every": self.evaluate_every,
+            "metrics": list(self.metrics),
+        }
+
+    @property
+    def key(self) -> str:
+        return key_of(self.settings)
+
+
+def trial_of(experiment: Experiment, case: Case, method: Method, params: Params, seed: int) -> Trial:
+    e = experiment
+    return Trial(case, method, params, seed, e.passes, e.metrics, e.evaluate_every, e.tol)
+
+
+@dataclass
+class Loaded:
+    """The data of the last source that was asked for: trials come ordered by source."""
+
+    places: Places
+    source: Source | None = None
+    data: Data | None = None
+
+    def get(self, source: Source) -> Data:
+        if self.source != source or self.data is None:
+            self.data = None  # makes room before the next one is read
+            self.data, self.source = source.load(self.places), source
+            if self.data.objective.n_threads != 1:
+                raise ValueError(
+                    f"The objective of {source.name!r} has n_threads={self.data.objective.n_threads}; give it 1."
+                )
+        return self.data
+
+
+@dataclass
+class Spent:
+    """A callback that ends a run when its budget is used up."""
+
+    calls: float
+
+    def __call__(self, row: TraceRow, w: FloatArray) -> bool:
+        return row.steps + row.searches >= self.calls
+
+
+def perform(trial: Trial, data: Data) -> dict[str, Any]:
+    """Runs the trial; what a record holds of it."""
+    objective = trial.case.objective(data)
+    n = objective.n_active
+    solver = choose(trial.method.make(trial.case.size(n), **trial.params), objective)
+    start = None if data.start is None else data.start(trial.seed)
+    passes = math.inf if trial.passes is None else trial.passes
+    try:
+        result = minimize(
+            objective,
+            solver,
+            100_000 if trial.passes is None else _EPOCHS_PER_PASS * trial.passes,
+            trial.tol,
+            trial.seed,
+            [Spent(passes * n)],
+            w0=start,
+            metrics={name: data.metrics[name] for name in trial.metrics},
+            evaluate_every=trial.evaluate_every,
+        )
+        status, trace = result.status, result.trace
+    except Diverged as error:
+        status, trace = "diverged", Trace() if error.result is None else error.result.trace
+    if status == "interrupted":
+        raise KeyboardInterrupt
+    columns = {name: _plain(trace, name) for name in trace.columns} if len(trace) else {}
+    return {
+        "settings": trial.settings,
+        "solver": described(solver),
+        "n": n,
+        "status": "budget" if status in ("callback", "epochs") else status,
+        "trace": {
+            name: values
+            for name, values in columns.items()
+            if name not in CLOCKS and any(v is not None for v in values)
+        },
+        "clocks": {name: columns.get(name, []) for name in CLOCKS},
+    }
+
+
+def _plain(trace: Trace, name: str) -> list[Any]:
+    """A column as JSON can hold it: what is missing or not finite is None."""
+    values = [row[name] for row in trace]
+    return [v if isinstance(v, int) or (isinstance(v, float) and math.isfinite(v)) else None for v in values]
