@@ -161,9 +161,10 @@ def title_of(row: Row) -> str:
 
 
 def _text(found: Spread | None) -> str:
-    """Two digits of the deviation and the mean to the same place; of a single run four digits of the mean."""
+    """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean."""
     if found is None:
         return "-"
-    size = found.std if found.std > 0.0 else abs(found.mean) / 100.0
-    digits = 4 if size == 0.0 else min(max(1 - math.floor(math.log10(size)), 0), 8)
+    if found.std == 0.0:
+        return f"{found.mean:.4g}"
+    digits = min(max(1 - math.floor(math.log10(found.std)), 0), 8)
     return f"{found.mean:.{digits}f} ± {found.std:.{digits}f}"
