@@ -1,0 +1,70 @@
+"""The methods that several experiments share: the paper's five (Sec. 7.2), and three of ours without parameters.
+
+Every function makes a solver from the size of a case and parameters; a `Method` names it and says what is tuned.
+"""
+
+from __future__ import annotations
+
+from casimir.experiments.base import Knob, Method, Size
+from casimir.smoothing import L2
+from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, StepDecay
+
+
+def paper_svrg(lipschitz: float, mu: float | None = None, k: int = 5) -> SVRG:
+    """Averaged iterates, examples drawn independently, top-K smoothing, gamma = 1 / (L + lam + kappa)."""
+    return SVRG(L2(k=int(k)), mu, lipschitz, iterate="average", sampling="replacement")
+
+
+def sgd(size: Size, gamma0: float, t0: float) -> SGD:
+    """gamma_t = gamma0 / (1 + floor(t / (t0 n))), averaged with weights t."""
+    return SGD(StepDecay(gamma0, t0 * size.n))
+
+
+def bcfw(size: Size) -> BCFW:
+    """With the average weighted by t."""
+    return BCFW()
+
+
+def svrg(size: Size, lipschitz: float, mu: float, k: int = 5) -> SVRG:
+    return paper_svrg(lipschitz, mu, k)
+
+
+def const(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str = "prox-center") -> Casimir:
+    return Casimir.paper("const", paper_svrg(lipschitz, mu, k), warm_start=warm_start)
+
+
+def adapt(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str = "prox-center") -> Casimir:
+    return Casimir.paper("adapt", paper_svrg(lipschitz, None, k), mu=mu, warm_start=warm_start)
+
+
+def casimir_svrg(size: Size) -> Casimir:
+    return Casimir(SVRG())
+
+
+def casimir_saga(size: Size) -> Casimir:
+    return Casimir(SAGA())
+
+
+def auto(size: Size) -> str:
+    return "auto"
+
+
+def paper_five(gamma0: Knob, t0: Knob, lipschitz: Knob, mu: Knob, adapt_mu: float, k: int) -> tuple[Method, ...]:
+    """What is tuned follows Sec. 7.3: the step sizes, L, and mu where it is constant; adapt's mu is given."""
+    top = {"k": k}
+    return (
+        Method("sgd", sgd, "SGD", knobs={"gamma0": gamma0, "t0": t0}),
+        Method("bcfw", bcfw, "BCFW"),
+        Method("svrg", svrg, "SVRG", fixed=top, knobs={"lipschitz": lipschitz, "mu": mu}),
+        Method("casimir-const", const, "Casimir-SVRG-const", fixed=top, knobs={"lipschitz": lipschitz, "mu": mu}),
+        Method(
+            "casimir-adapt", adapt, "Casimir-SVRG-adapt", fixed={**top, "mu": adapt_mu}, knobs={"lipschitz": lipschitz}
+        ),
+    )
+
+
+UNTUNED = (
+    Method("casimir-svrg", casimir_svrg, "Casimir(SVRG()), untuned"),
+    Method("casimir-saga", casimir_saga, "Casimir(SAGA()), untuned"),
+    Method("auto", auto, "auto: DualProximal()"),
+)
