@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import align, apply, boxes, demo, deprel, experiment, localize, ner, ocr, segment
+from casimir.cli import commands, demo, experiment
+from casimir.tasks.registry import tasks
 
 
 def _flowing(command: Callable[..., None]) -> str:
@@ -26,19 +27,15 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
-for name, task in {
-    "ner": ner,
-    "ocr": ocr,
-    "deprel": deprel,
-    "segment": segment,
-    "align": align,
-    "boxes": boxes,
-    "localize": localize,
-}.items():
-    train.command(name, help=_flowing(task.train), epilog=task.TRAIN_EXAMPLES)(task.train)
+for task in tasks().values():
+    made = commands.train_command(task)
+    train.command(task.name, help=_flowing(made), epilog=commands.train_examples(task))(made)
 app.add_typer(train, name="train")
-app.command("evaluate", help=_flowing(apply.evaluate), epilog=apply.EVALUATE_EXAMPLES)(apply.evaluate)
-app.command("predict", help=_flowing(apply.predict), epilog=apply.PREDICT_EXAMPLES)(apply.predict)
+for name, made, examples in (
+    ("evaluate", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
+    ("predict", commands.predict_command(), commands.PREDICT_EXAMPLES),
+):
+    app.command(name, help=_flowing(made), epilog=examples)(made)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from casimir.tasks.text import encoded, write_text
 
@@ -82,3 +84,54 @@ def write_json(data: dict[str, Any]) -> None:
 
 def _writes_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def track(items: Iterable[Any], what: str) -> Iterator[Any]:
+    """The items; how many are done is told on stderr."""
+    given = list(items)
+    tell = counted(what)
+    for done, item in enumerate(given):
+        tell(done, len(given))
+        yield item
+    tell(len(given), len(given))
+
+
+def counted(what: str, every: float = 5.0) -> Callable[[int, int], None]:
+    """A function of (done, total): a bar on a terminal, else a line every few seconds."""
+    if err().is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=err(), transient=True)
+        task = bar.add_task(what, total=None)
+        bar.start()
+
+        def move(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if done >= total:
+                bar.stop()
+
+        return move
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > every and done < total:
+            last = time.monotonic()
+            say(err(), f"{what}: {done:,} / {total:,}")
+
+    return tell
+
+
+@contextmanager
+def kept(folder: Path | None) -> Iterator[None]:
+    """Ctrl-C before there is a model says that what is in the folder is not lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is None:
+            raise
+        say(
+            err(),
+            f"Interrupted; the features so far are in {folder}, and the same command goes on from there.",
+            "yellow",
+        )
+        raise typer.Exit(INTERRUPTED) from None

@@ -34,11 +34,11 @@ def demo(
 
 def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.cli.examples import show_examples
-    from casimir.cli.ner import show_scores, training_figures
-    from casimir.cli.report import show_run
+    from casimir.cli.report import Section, show_run
     from casimir.estimators import SequenceTagger
     from casimir.progress import Progress
     from casimir.tasks.ner.model import HeldOut, train
+    from casimir.tasks.ner.task import TASK
 
     began = time.perf_counter()
     check_target(output / "model")
@@ -53,10 +53,10 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     scores = watched.scores(model.tagger.predictor_)
     plot = _plot(model, output / "convergence.png")
     if json:
-        figures = {**model.run.to_dict(), **training_figures(model), "heldout": scores.to_dict()}
+        figures = {**model.run.to_dict(), **TASK.figures(model), "heldout": scores.to_dict()}
         write_json({**figures, "model": str(output / "model"), "plot": plot})
     else:
-        show_scores(out(), scores, "Held-out entities")
+        Section("heldout", "Held-out entities", {"casimir": scores}).show(out(), TASK)
         out().print()
         show_run(out(), model.run, "Training")
         show_examples(out(), held_out, model.tag(held_out))

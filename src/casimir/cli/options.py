@@ -1,14 +1,18 @@
-"""Options that several commands take, and how their values are checked."""
+"""Options of commands: those that several share, and those that a task's dataclass declares."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from casimir.solvers.choose import SOLVER_NAMES
+from casimir.tasks.task import Opt, lam_of
 
 
 def one_of(names: tuple[str, ...]) -> Callable[[str | None], str | None]:
@@ -23,25 +27,13 @@ def one_of(names: tuple[str, ...]) -> Callable[[str | None], str | None]:
 
 
 def _check_lam(given: str | None) -> str | None:
-    lam_of(given, 1)
+    try:
+        lam_of(given, 1)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     return given
 
 
-def lam_of(given: str | None, n: int) -> float | None:
-    """ "0.001" is itself, "0.1/n" is 0.1 / n, None is the default."""
-    if given is None:
-        return None
-    number, slash, rest = given.partition("/")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf") or (slash and rest.strip() != "n"):
-        raise typer.BadParameter(f"{given!r} is not a number such as 1e-4, or a multiple of 1/n such as 0.1/n.")
-    return value / n if slash else value
-
-
-Pictures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the files, such as latin-1.")]
 Json = Annotated[bool, typer.Option("--json", help="Write the results to stdout as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
@@ -53,5 +45,75 @@ Lam = Annotated[
 ]
 Solver = Annotated[str, typer.Option(metavar="NAME", callback=one_of(SOLVER_NAMES), help=", ".join(SOLVER_NAMES) + ".")]
 Tol = Annotated[float, typer.Option(min=0.0, metavar="X", help="Certified relative gap at which to stop.")]
-Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest.")]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest. Default: 500.")
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")]
+Dev = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Labelled data to watch and report on; not used to train.")
+]
+Test = Annotated[Path | None, typer.Option(metavar="FILE", help="Labelled data to report on in the end.")]
+HeldOut = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="Share of the data to report on, drawn by the seed; 0 trains on all of it."),
+]
+Folds = Annotated[
+    int | None, typer.Option(min=2, metavar="N", help="Train on all data, and report by cross-validation.")
+]
+Baselines = Annotated[bool, typer.Option("--baselines/--no-baselines", help="Train simpler models too, to compare.")]
+Pictures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="What to read, in the format of the training data; - is stdin.", show_default=False
+    ),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write. Default: stdout.")
+]
+
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def parameters_of(options: type, title: str = "") -> list[inspect.Parameter]:
+    """The fields of a task's options as parameters of a command; `title` begins their help."""
+    hints = typing.get_type_hints(options, include_extras=True)
+    return [_parameter_of(one, hints[one.name], title) for one in dataclasses.fields(options)]
+
+
+def _parameter_of(field: dataclasses.Field[Any], hint: Any, title: str) -> inspect.Parameter:
+    kind, *rest = typing.get_args(hint)
+    opt = next(one for one in rest if isinstance(one, Opt))
+    text = f"{title}: {opt.help[0].lower()}{opt.help[1:]}" if title else opt.help
+    choices = one_of(opt.choices) if opt.choices else None
+    metavar = opt.metavar or ("|".join(opt.choices) if opt.choices else None)
+    dashed = f"--{field.name.replace('_', '-')}"
+    names = [opt.name or dashed] if opt.name or _is_flag(kind) else []
+    shown = typer.Option(*names, help=text, metavar=metavar, callback=choices, min=opt.low, max=opt.high)
+    return parameter(field.name, Annotated[kind, shown], field.default)
+
+
+def _is_flag(kind: Any) -> bool:
+    return kind is bool
+
+
+def with_signature(
+    run: Callable[..., None], name: str, about: str, parameters: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """`run(**given)` as a function that typer can read."""
+
+    def command(**given: Any) -> None:
+        run(**given)
+
+    command.__name__, command.__doc__ = name.replace("-", "_"), about
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
+
+
+def split_options(options: type, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The task's own options as an object, and the rest."""
+    names = {one.name for one in dataclasses.fields(options)}
+    return options(**{name: given[name] for name in names}), {k: v for k, v in given.items() if k not in names}

@@ -1,30 +1,70 @@
-"""The figures of a run, for readers and for scripts."""
+"""What commands tell: how training ended, and scores as tables for readers and as numbers for scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
+from casimir.tasks.task import Table, Task
 from casimir.tasks.training import Run
 
 
 @dataclass(frozen=True)
-class Report:
-    """figures  what --json writes
-    show     writes the same for readers
+class Section:
+    """Scores on one part of the data, by method, the model first.
+
+    name    in JSON: "dev", "test", "heldout" or "cross_validation"
+    folds   of the model, by fold
     """
 
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    show: Callable[[Console], None] = lambda console: None
+    name: str
+    title: str
+    scores: Mapping[str, Any]
+    folds: Sequence[Any] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, Any]:
+        (_, ours), *others = self.scores.items()
+        told = {**_plain(ours), **self.extra}
+        if others:
+            told["baselines"] = {name: _plain(scores) for name, scores in others}
+        if self.folds:
+            told["folds"] = [_plain(scores) for scores in self.folds]
+        return told
+
+    def show(self, console: Console, task: Task) -> None:
+        ours = next(iter(self.scores.values()))
+        details = [] if self.folds else task.details(ours)
+        rows = [
+            [name, *(_cell(scores, attribute) for attribute in task.columns.values())]
+            for name, scores in self.scores.items()
+        ]
+        tables = [Table(["", *task.columns], rows), *details] if len(rows) > 1 or not details else details
+        for k, table in enumerate(tables):
+            console.print()
+            console.print(figure_table(table, self.title if k == 0 else None, ours_first=k == 0 and len(rows) > 1))
+            if table.note:
+                console.print(table.note)
+
+
+def _plain(scores: Any) -> dict[str, Any]:
+    return dict(scores.to_dict()) if hasattr(scores, "to_dict") else dict(scores)
+
+
+def _cell(scores: Any, attribute: str) -> Any:
+    value = scores.get(attribute) if isinstance(scores, Mapping) else getattr(scores, attribute)
+    return "-" if value is None else value
 
 
 def show_run(console: Console, run: Run, title: str | None = None) -> None:
     """How training ended."""
-    table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False)
+    table = RichTable(
+        title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
+    )
     table.add_column("", style="dim")
     table.add_column("")
     ended = {"converged": "certified", "epochs": "all epochs used"}.get(run.status, run.status)
@@ -40,12 +80,14 @@ def show_run(console: Console, run: Run, title: str | None = None) -> None:
     console.print(table)
 
 
-def figure_table(title: str, columns: list[str], rows: list[tuple[Any, ...]]) -> Table:
-    """A plain table: the first column is text, floats get four digits. The first row is ours and stands out."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
-    for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k else "left")
-    for k, row in enumerate(rows):
-        cells = (f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
-        table.add_row(*cells, style="bold" if k == 0 and len(rows) > 1 else None)
-    return table
+def figure_table(table: Table, title: str | None = None, ours_first: bool = False) -> RichTable:
+    """A plain table: the first column is text, floats get four digits. Where the first row is ours it stands out."""
+    shown = RichTable(
+        title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
+    )
+    for k, name in enumerate(table.columns):
+        shown.add_column(name, justify="right" if k else "left")
+    for k, row in enumerate(table.rows):
+        cells = (f"{c:.4f}" if isinstance(c, float) else f"{c:,}" if isinstance(c, int) else str(c) for c in row)
+        shown.add_row(*cells, style="bold" if k == 0 and ours_first else None)
+    return shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from casimir.tasks.align.bitext import Bitext
 from casimir.tasks.align.features import off_diagonal, shapes_of
 from casimir.tasks.align.lexicon import Lexicon
 from casimir.tasks.align.metrics import LinkScores, link_scores
+
+_NAMES = {"dice": "Dice matching", "both": "IBM 1 matching"}
 
 
 def links_of(outputs: Sequence[IntArray], shapes: Sequence[tuple[int, int]]) -> list[IntArray]:
@@ -61,11 +63,14 @@ class LexiconMatching:
         return np.pad(score - self.threshold - 1e-3 * off_diagonal(*score.shape), ((0, 0), (0, 1)))
 
 
-def baseline_scores(lexicon: Lexicon, labelled: Bitext, held_out: Bitext) -> dict[str, LinkScores]:
-    """Scores of simple methods on held-out pairs; thresholds are chosen on the labelled ones."""
-    found = {
-        "diagonal": diagonal_links(held_out),
-        "Dice matching": LexiconMatching.tuned(lexicon, "dice", labelled).links(held_out),
-        "IBM 1 matching": LexiconMatching.tuned(lexicon, "both", labelled).links(held_out),
-    }
-    return {name: link_scores(held_out.gold, links) for name, links in found.items()}
+def thresholds(lexicon: Lexicon, labelled: Bitext) -> dict[str, float]:
+    """Of the matchings by lexicon alone, chosen on labelled pairs."""
+    return {measure: LexiconMatching.tuned(lexicon, measure, labelled).threshold for measure in _NAMES}
+
+
+def baseline_scores(lexicon: Lexicon, chosen: Mapping[str, float], bitext: Bitext) -> dict[str, LinkScores]:
+    """Scores of simple methods on labelled pairs, with the thresholds that were `chosen`."""
+    found = {"diagonal": diagonal_links(bitext)}
+    for measure, threshold in chosen.items():
+        found[_NAMES[measure]] = LexiconMatching(lexicon, measure, threshold).links(bitext)
+    return {name: link_scores(bitext.gold, links) for name, links in found.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,13 @@ class AlignModel:
     """features  of the cells, with the lexicons and the link rates that they read
     w         float64[d]: one weight per feature
     run       how training ended
+    thresholds  of the baselines that match by lexicon alone; none in models of the first version
     """
 
     features: CellFeatures
     w: FloatArray
     run: Run
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def align(self, bitext: Bitext) -> list[IntArray]:
         """int64[k_i, 2] per pair: links (source word, target word), counted from 0, at most one per word.
@@ -58,6 +60,7 @@ class AlignModel:
         words, word_arrays = self.features.words.to_parts("words")
         stems, stem_arrays = self.features.stems.to_parts("stems")
         meta = {"words": words, "stems": stems, "features": self.features.names(), "run": self.run.to_dict()}
+        meta["thresholds"] = dict(self.thresholds)
         arrays = {"weights": self.w, **word_arrays, **stem_arrays, **self.features.rates.to_arrays()}
         save_folder(path, KIND, meta, arrays)
 
@@ -102,8 +105,9 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> A
         features = CellFeatures(words, stems, LinkRates.from_arrays(arrays, words))
         names = [str(name) for name in meta["features"]]
         w, run = checked_array(arrays, "weights", (len(names),)), Run.from_dict(meta["run"])
+        thresholds = {str(name): float(value) for name, value in meta.get("thresholds", {}).items()}
     except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     if names != features.names():
         raise ValueError("its features are not those of this casimir. Train it again, or use the version that made it.")
-    return AlignModel(features, w, run)
+    return AlignModel(features, w, run, thresholds)

@@ -9,8 +9,8 @@ they are kept when a file is written again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casimir.tasks.text import numbered_lines, read_text
@@ -56,6 +56,10 @@ class Treebank:
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    def select(self, examples: Iterable[int]) -> Treebank:
+        """The trees with these numbers, in this order."""
+        return replace(self, trees=[self.trees[i] for i in examples])
 
     @property
     def n_nodes(self) -> int:

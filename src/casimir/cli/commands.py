@@ -1,0 +1,129 @@
+"""The commands `train NAME`, `evaluate` and `predict`, made from what tasks declare."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from casimir.cli import options
+from casimir.cli.console import clear_ends
+from casimir.cli.options import parameter, parameters_of, split_options, with_signature
+from casimir.tasks.parts import Wanted
+from casimir.tasks.registry import tasks
+from casimir.tasks.task import Fit, Task
+
+EVALUATE_EXAMPLES = """Examples:
+
+casimir evaluate out/ eng.testa
+
+casimir evaluate out/ eng.testa --json"""
+PREDICT_EXAMPLES = """Examples:
+
+casimir predict out/ file.txt > tagged.txt
+
+casimir predict out/ - < file.txt
+
+casimir predict out/ horses/images/ --output masks/"""
+_INTERRUPT = "Ctrl-C saves the best model so far."
+
+
+def train_command(task: Task) -> Callable[..., None]:
+    """`casimir train NAME`: the task's own options first, then those of all tasks."""
+
+    def run(**given: Any) -> None:
+        with clear_ends():
+            from casimir.cli.run import Manner, train
+
+            own, common = split_options(task.train_options, given)
+            fit = Fit(**{name: common[name] for name in ("lam", "solver", "tol", "epochs", "seed")})
+            wanted = Wanted(**{name: common[name] for name in ("train", "dev", "test", "held_out", "folds")})
+            manner = Manner(
+                common["model"],
+                common.get("pictures"),
+                common.get("baselines", False),
+                common["quiet"],
+                common["json"],
+            )
+            train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
+
+    data = Annotated[Path | None, typer.Option("--train", metavar="PATH", help=f"{task.data} Default: made-up data.")]
+    parameters = [
+        parameter("model", options.Target),
+        parameter("train", data, None),
+        parameter("dev", options.Dev, None),
+        parameter("test", options.Test, None),
+        parameter("held_out", options.HeldOut, None),
+        parameter("folds", options.Folds, None),
+        *parameters_of(task.train_options),
+        *([parameter("pictures", options.Pictures, None)] if task.pictures is not None else []),
+        *([parameter("baselines", options.Baselines, True)] if task.baselines is not None else []),
+        parameter("lam", options.Lam, None),
+        parameter("solver", options.Solver, "auto"),
+        parameter("tol", options.Tol, 1e-2),
+        parameter("epochs", options.Epochs, None),
+        parameter("seed", options.Seed, 0),
+        *([parameter("encoding", options.Encoding, "utf-8")] if task.is_text else []),
+        parameter("quiet", options.Quiet, False),
+        parameter("json", options.Json, False),
+    ]
+    return with_signature(run, f"train_{task.name}", f"{task.about} {_INTERRUPT}", parameters)
+
+
+def train_examples(task: Task) -> str:
+    return "\n\n".join(["Examples:", *task.examples])
+
+
+def evaluate_command() -> Callable[..., None]:
+    def run(**given: Any) -> None:
+        with clear_ends():
+            from casimir.cli.run import evaluate
+
+            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet")}
+            evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
+
+    about = "\n\n".join(
+        ["Scores of a model on labelled data, beside those of simpler methods."]
+        + [f"{task.title}: {task.scores}" for task in tasks().values()]
+    )
+    return with_signature(run, "evaluate", about, [*_use(), parameter("json", options.Json, False)])
+
+
+def predict_command() -> Callable[..., None]:
+    def run(**given: Any) -> None:
+        with clear_ends():
+            from casimir.cli.run import predict
+
+            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet")}
+            predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
+
+    about = "\n\n".join(
+        ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
+    )
+    return with_signature(run, "predict", about, [*_use(), parameter("output", options.Output, None)])
+
+
+def _use() -> list[inspect.Parameter]:
+    """What `evaluate` and `predict` take: the options of all tasks, each once."""
+    titles: dict[str, list[str]] = {}
+    found: dict[str, tuple[type, str]] = {}
+    for task in tasks().values():
+        for one in parameters_of(task.use_options):
+            titles.setdefault(one.name, []).append(task.title)
+            found.setdefault(one.name, (task.use_options, one.name))
+    special = [
+        one
+        for name, (owner, _) in found.items()
+        for one in parameters_of(owner, ", ".join(titles[name]))
+        if one.name == name
+    ]
+    return [
+        parameter("model", options.ModelFolder),
+        parameter("file", options.File),
+        *special,
+        parameter("encoding", options.Encoding, "utf-8"),
+        parameter("quiet", options.Quiet, False),
+    ]

@@ -1,0 +1,265 @@
+"""How every task is trained, evaluated and used: the same steps in the same order, whatever the task."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
+from casimir.cli.report import Section, show_run
+from casimir.loading import load
+from casimir.persistence import check_target, load_folder
+from casimir.progress import Progress
+from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
+from casimir.tasks.registry import tasks
+from casimir.tasks.task import Fit, Given, Task
+
+BASELINES = "baselines"  # the folder in a model folder that holds simpler models
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a command behaves, whatever the task."""
+
+    model: Path
+    pictures: Path | None = None
+    baselines: bool = True
+    quiet: bool = False
+    json: bool = False
+
+
+def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, encoding: str = "utf-8") -> None:
+    """Train, save, then report; after Ctrl-C the best model so far is saved and nothing else is done."""
+    given = _given(options, fit, manner.quiet, encoding)
+    clock = _Clock()
+    check_target(manner.model)
+    _check_pictures(manner.pictures)
+    wanted.check()
+    task.check(given, manner.pictures)
+    parts = read_parts(task, wanted, given)
+    prepared = task.prepare(parts.train, given)
+    metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
+    with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:
+        model = task.train(prepared, given, () if progress is None else (progress,))
+    model.save(manner.model)
+    shutil.rmtree(manner.model / BASELINES, ignore_errors=True)  # of the model that was there before
+    interrupted = model.run.status == "interrupted"
+    sections: list[Section] = []
+    try:
+        if not interrupted:
+            sections = _report(task, model, prepared, parts, wanted, given, manner)
+    except KeyboardInterrupt:
+        say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
+        raise typer.Exit(INTERRUPTED) from None
+    _tell(task, model, sections, parts, manner, clock)
+    say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def evaluate(folder: Path, file: Path, options: Mapping[str, Any], encoding: str, json: bool, quiet: bool) -> None:
+    """Scores of a model, and of the same simpler methods that `train` compared it with."""
+    task, model = _loaded(folder)
+    given = _given(_use_options(task, options), Fit(), quiet, encoding, model)
+    data = task.read(file, True, given)
+    others = {path.name: load(path) for path in sorted((folder / BASELINES).glob("*")) if path.is_dir()}
+    section = Section("", f"{_count(task, data)} in {file}", _scores(task, model, others, data, given))
+    if json:
+        write_json({"model": str(folder), "file": str(file), **section.figures()})
+    else:
+        section.show(out(), task)
+
+
+def predict(
+    folder: Path, file: Path, options: Mapping[str, Any], output: Path | None, encoding: str, quiet: bool
+) -> None:
+    """What a model predicts for new data."""
+    task, model = _loaded(folder)
+    given = _given(_use_options(task, options), Fit(), quiet, encoding, model)
+    data = task.read(file, False, given)
+    text = task.write(model, data, given, output)
+    if text is None:
+        say(err(), f"Wrote the results of {_count(task, data)} into {output}", "green")
+    else:
+        write_result(text, encoding, output, f"Wrote the results of {_count(task, data)} to")
+
+
+# --- training
+
+
+def _report(
+    task: Task, model: Any, prepared: Any, parts: Parts, wanted: Wanted, given: Given, manner: Manner
+) -> list[Section]:
+    others: dict[str, Any] = {}
+    if manner.baselines and task.baselines is not None:
+        given.say("Training simpler models, to compare")
+        others = task.baselines(prepared, given)
+        for name, simpler in others.items():
+            simpler.save(manner.model / BASELINES / name)
+    sections, seen = [], []
+    for name, data in parts.reported.items():
+        featurised = task.featurise(model, data, given)
+        title = {"dev": "dev data", "test": "test data", "heldout": "held-out data"}[name]
+        scores = _scored(task, model, others, featurised, given)
+        sections.append(Section(name, f"{_count(task, data)}, {title}", scores))
+        seen.append((model, featurised))
+    if wanted.folds is not None:
+        section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given)
+        sections.append(section)
+    drawn = _draw(task, manner.pictures, seen, given)
+    return [replace(sections[-1], extra={"pictures": drawn}), *sections[:-1]][::-1] if drawn else sections
+
+
+def _cross_validate(
+    task: Task, data: Any, folds: int, compares: bool, given: Given
+) -> tuple[Section, list[tuple[Any, Any]]]:
+    given.say(f"Training {folds} more models, each without one fold")
+    by_fold, seen = [], []
+    for learned, held_out in given.track(list(fold_parts(data, folds, given.fit.seed)), "folds"):
+        prepared = task.prepare(learned, given)
+        model = task.train(prepared, given, ())
+        if model.run.status == "interrupted":
+            raise KeyboardInterrupt
+        others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
+        featurised = task.featurise(model, held_out, given)
+        by_fold.append(_scored(task, model, others, featurised, given))
+        seen.append((model, featurised))
+    means = {name: _mean([fold[name] for fold in by_fold], task) for name in by_fold[0]}
+    ours = [next(iter(fold.values())) for fold in by_fold]
+    title = f"{_count(task, data)}, means over {folds} folds"
+    return Section("cross_validation", title, means, ours), seen
+
+
+def _mean(scores: Sequence[Any], task: Task) -> dict[str, float | None]:
+    """Of every column, over folds; None where a fold has none."""
+    found: dict[str, float | None] = {}
+    for name in task.columns.values():
+        values = [getattr(one, name) for one in scores]
+        found[name] = None if None in values else float(np.mean(values))
+    return found
+
+
+def _draw(task: Task, folder: Path | None, seen: list[tuple[Any, Any]], given: Given) -> list[str]:
+    if folder is None or task.pictures is None or not seen:
+        return []
+    try:
+        files = task.pictures(folder, seen, given)
+    except OSError as error:  # such as a full disk: the figures are not lost with the pictures
+        say(err(), f"note: {error}", "yellow")
+        return []
+    given.say(f"Drew pictures of {len(files) - 1} results into {folder}; overview.png shows all of them")
+    return [str(file) for file in files]
+
+
+def _tell(task: Task, model: Any, sections: list[Section], parts: Parts, manner: Manner, clock: _Clock) -> None:
+    spent = clock.spent()
+    if manner.json:
+        told = {section.name: section.figures() for section in sections}
+        write_json({"model": str(manner.model), **model.run.to_dict(), **task.figures(model), **spent, **told})
+        return
+    show_run(out(), model.run, f"Trained on {_count(task, parts.train)}")
+    for section in sections:
+        section.show(out(), task)
+    cpu, peak = f"{spent['cpu_seconds']:.1f} s of CPU time", f"{spent['peak_memory'] / 1e6:,.0f} MB at most"
+    if not manner.quiet:
+        say(err(), f"In all {spent['wall_seconds']:.1f} s, {cpu}, {peak}")
+
+
+class _Clock:
+    """What a command takes from its beginning on."""
+
+    def __init__(self) -> None:
+        self._wall = time.perf_counter()
+
+    def spent(self) -> dict[str, float]:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = time.perf_counter() - self._wall
+        return {
+            "wall_seconds": seconds,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "peak_memory": usage.ru_maxrss * 1024,
+        }
+
+
+# --- scores
+
+
+def _scores(task: Task, model: Any, others: Mapping[str, Any], data: Any, given: Given) -> dict[str, Any]:
+    return _scored(task, model, others, task.featurise(model, data, given), given)
+
+
+def _scored(task: Task, model: Any, others: Mapping[str, Any], featurised: Any, given: Given) -> dict[str, Any]:
+    """By method: the model, trained baselines, simple methods."""
+    return {
+        "casimir": task.score(model, featurised, given),
+        **{name: task.score(simpler, featurised, given) for name, simpler in others.items()},
+        **task.compare(model, featurised, given),
+    }
+
+
+# --- what is given
+
+
+def _given(options: Any, fit: Fit, quiet: bool, encoding: str, model: Any = None) -> Given:
+    def tell(text: str) -> None:
+        if not quiet:
+            say(err(), text)
+
+    def follow(items: Any, what: str) -> Any:
+        return items if quiet else track(items, what)
+
+    def count(what: str) -> Callable[[int, int], None]:
+        return (lambda done, total: None) if quiet else counted(what)
+
+    return Given(options, fit, model, "train", encoding, follow, count, kept, tell)
+
+
+def _loaded(folder: Path) -> tuple[Task, Any]:
+    model = load(folder)
+    kind = load_folder(folder)[0]
+    if kind not in tasks():
+        raise ValueError(
+            f"'{folder}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
+            "casimir.load in Python, or give a folder made by `casimir train`."
+        )
+    return tasks()[kind], model
+
+
+def _use_options(task: Task, given: Mapping[str, Any]) -> Any:
+    """The task's own; an option of another task is refused, not ignored."""
+    own = asdict(task.use_options())
+    for name, value in given.items():
+        owners = [one for one in tasks().values() if name in asdict(one.use_options())]
+        default = asdict(owners[0].use_options())[name]
+        if name not in own and value != default:
+            of = " and ".join(f"`casimir train {one.name}`" for one in owners)
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for models of {of}; this one is of `casimir train {task.name}`. "
+                "Leave it out."
+            )
+    return task.use_options(**{name: given[name] for name in own})
+
+
+def _count(task: Task, data: Any) -> str:
+    return f"{len(data):,} {task.units}"
+
+
+def _check_pictures(folder: Path | None) -> None:
+    """Before hours of work, whether there can be such a folder."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"'{folder}' is a file; pictures are written into a folder. Give another --pictures.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"There can be no folder '{folder}' ({error.strerror}). Give another --pictures.") from None

@@ -1,0 +1,136 @@
+"""The task of word alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from casimir.tasks.task import Given, Opt, Task
+
+if TYPE_CHECKING:  # --help need not wait for these
+    from casimir.tasks.align.bitext import Bitext
+    from casimir.tasks.align.metrics import LinkScores
+    from casimir.tasks.align.model import AlignModel
+
+
+@dataclass(frozen=True)
+class Options:
+    gold: Annotated[Path | None, Opt("Links of the pairs in --train: 3-4 is sure, 3p4 possible.", metavar="FILE")] = (
+        None
+    )
+    dev_gold: Annotated[Path | None, Opt("Links of the pairs in --dev.", metavar="FILE")] = None
+    test_gold: Annotated[Path | None, Opt("Links of the pairs in --test.", metavar="FILE")] = None
+    more_text: Annotated[Path | None, Opt("More pairs, without links, for lexical statistics.", metavar="FILE")] = None
+    wrong: Annotated[float, Opt("Cost of a link that is not even possible.", metavar="X", low=0.0)] = 1.0
+    missed: Annotated[float, Opt("Cost of a sure link that is not found.", metavar="X", low=0.0)] = 1.0
+
+
+@dataclass(frozen=True)
+class UseOptions:
+    gold: Annotated[Path | None, Opt("The true links, which are a file of their own.", metavar="FILE")] = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Sentence pairs, and more text for lexical statistics, whose links are not read."""
+
+    bitext: Bitext
+    text: tuple[Bitext, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    def select(self, pairs: Any) -> Pairs:
+        """Some pairs; the others stay as text."""
+        rest = np.setdiff1d(np.arange(len(self)), pairs)
+        return Pairs(self.bitext.select(pairs), (*self.text, self.bitext.select(rest)))
+
+
+def read(path: Path, labelled: bool, given: Given) -> Pairs:
+    from casimir.tasks.align.bitext import read_bitext
+
+    if not labelled:
+        return Pairs(read_bitext(path, encoding=given.encoding))
+    option = "gold" if given.role == "train" else f"{given.role}_gold"
+    gold = getattr(given.options, option)
+    if gold is None:
+        raise ValueError(
+            f"Word alignment needs the true links of the pairs: give them with --{option.replace('_', '-')} FILE."
+        )
+    more = given.options.more_text if given.model is None and given.role == "train" else None
+    text = () if more is None else (read_bitext(more, encoding=given.encoding),)
+    return Pairs(read_bitext(path, gold, encoding=given.encoding), text)
+
+
+def made_up() -> tuple[Pairs, None]:
+    from casimir.datasets.phrases import make_phrases
+    from casimir.tasks.align.bitext import parse_bitext
+
+    phrases = make_phrases()
+    return Pairs(parse_bitext(phrases.text, phrases.gold, name="made-up pairs", gold_name="their links")), None
+
+
+def train(pairs: Pairs, given: Given, callbacks: tuple[Any, ...]) -> AlignModel:
+    from casimir.tasks.align import model
+    from casimir.tasks.align.baselines import thresholds
+
+    o, arguments = given.options, given.fit.arguments(len(pairs))
+    found = model.train(pairs.bitext, text=pairs.text, wrong=o.wrong, missed=o.missed, callbacks=callbacks, **arguments)
+    return replace(found, thresholds=thresholds(found.features.words, pairs.bitext))
+
+
+def score(model: AlignModel, pairs: Pairs, given: Given) -> LinkScores:
+    return model.evaluate(pairs.bitext)
+
+
+def compare(model: AlignModel, pairs: Pairs, given: Given) -> Mapping[str, LinkScores]:
+    from casimir.tasks.align.baselines import baseline_scores
+
+    return baseline_scores(model.features.words, model.thresholds, pairs.bitext)
+
+
+def write(model: AlignModel, pairs: Pairs, given: Given, output: Path | None) -> str:
+    from casimir.tasks.align.bitext import format_links
+
+    return "".join(format_links(links) + "\n" for links in model.align(pairs.bitext))
+
+
+def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AlignModel:
+    from casimir.tasks.align.model import decode_model
+
+    return decode_model(meta, arrays)
+
+
+TASK = Task(
+    name="align",
+    title="Word alignment",
+    about="""Learn to align the words of sentence pairs, each word to one other word or to none.
+
+    Lexical statistics count the words of all pairs; the links of held-out pairs are not used.""",
+    data="Sentence pairs, ||| between the two; --gold has their links.",
+    scores="alignment error rate, precision and recall, against the links in --gold.",
+    writes="one line of links such as 3-4 per sentence pair, words counted from 1.",
+    units="sentence pairs",
+    examples=(
+        "casimir train align --model out/",
+        "casimir train align --train enfr.src-tgt --gold enfr.gold --model out/",
+        "casimir evaluate out/ test.src-tgt --gold test.gold",
+        "casimir predict out/ new.src-tgt > links.txt",
+    ),
+    columns={"AER": "aer", "precision": "precision", "recall": "recall", "links": "found"},
+    train_options=Options,
+    use_options=UseOptions,
+    held_out=0.5,
+    read=read,
+    made_up=made_up,
+    train=train,
+    score=score,
+    compare=compare,
+    write=write,
+    decode=decode,
+    figures=lambda model: {"features": len(model.w)},
+)

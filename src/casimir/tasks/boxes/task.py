@@ -1,0 +1,90 @@
+"""The task of boxes: one object per image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from casimir.tasks.task import Given, Opt, Task
+
+if TYPE_CHECKING:  # --help need not wait for these
+    from casimir.tasks.boxes import BoxesModel, BoxScores, Image
+
+
+@dataclass(frozen=True)
+class Options:
+    cell: Annotated[int, Opt("Pixels on a side of a cell of the map.", metavar="N", low=1)] = 8
+    words: Annotated[int, Opt("Size of the vocabulary of cells.", metavar="N", low=1)] = 64
+
+
+def read(path: Path, labelled: bool, given: Given) -> list[Image]:
+    from casimir.tasks.boxes import read_images
+
+    return read_images(path, labelled=labelled, encoding=given.encoding)
+
+
+def made_up() -> tuple[list[Image], list[Image]]:
+    from casimir.datasets.objects import load_objects
+    from casimir.tasks.boxes import images_of
+
+    objects = load_objects()
+    return images_of(objects.train), images_of(objects.heldout)
+
+
+def train(images: Sequence[Image], given: Given, callbacks: tuple[Any, ...]) -> BoxesModel:
+    from casimir.tasks import boxes
+
+    o, arguments = given.options, given.fit.arguments(len(images))
+    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, **arguments)
+
+
+def score(model: BoxesModel, images: Sequence[Image], given: Given) -> BoxScores:
+    return model.evaluate(images)["casimir"]
+
+
+def compare(model: BoxesModel, images: Sequence[Image], given: Given) -> Mapping[str, BoxScores]:
+    return {name: scores for name, scores in model.evaluate(images).items() if name != "casimir"}
+
+
+def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path | None) -> str:
+    from casimir.tasks.boxes import format_boxes
+
+    return format_boxes(images, model.find(images))
+
+
+def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoxesModel:
+    from casimir.tasks.boxes.model import decode_model
+
+    return decode_model(meta, arrays)
+
+
+TASK = Task(
+    name="boxes",
+    title="Boxes",
+    about="""Learn to find one object per image.
+
+    The table is a CSV file with the line image,top,left,bottom,right first (pixels, both ends inclusive) and one image
+    per line; names are relative to it.""",
+    data="Labelled table of images.",
+    scores="mean intersection over union, and the share of boxes that overlap the truth by more than half.",
+    writes="the table of images with the box that was found in each.",
+    units="images",
+    examples=(
+        "casimir train boxes --model out/",
+        "casimir train boxes --train boxes.csv --dev dev.csv --model out/ --cell 16 --lam 0.1/n",
+    ),
+    columns={"mean IoU": "mean_iou", "CorLoc": "corloc", "images": "n"},
+    train_options=Options,
+    read=read,
+    made_up=made_up,
+    train=train,
+    score=score,
+    compare=compare,
+    write=write,
+    decode=decode,
+    figures=lambda model: {"cell": model.cell, "words": len(model.words)},
+)

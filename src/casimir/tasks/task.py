@@ -1,0 +1,196 @@
+"""What a task is: a few functions and sentences, from which the command line makes `train`, `evaluate` and `predict`.
+
+A task is a folder `tasks/NAME` whose `task.py` has a `Task` called TASK, or an object of another package that its
+entry point in the group "casimir.tasks" names. Nothing else has to know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from casimir.scores import IntArray
+
+
+@dataclass(frozen=True)
+class Opt:
+    """How an option looks on the command line; its name, type and default are those of a dataclass field.
+
+    help       a sentence
+    metavar    what stands for the value, such as FILE
+    choices    the words that it takes
+    low, high  bounds of a number
+    name       where that of the field will not do: "--class", or "--labelled/--unlabelled" for a yes or no
+    """
+
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A task without options of its own."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How to train: what every task takes.
+
+    lam  "0.001", "0.1/n", or None for the task's own default
+    epochs  None is the task's own default
+    """
+
+    lam: str | None = None
+    solver: str = "auto"
+    tol: float = 1e-2
+    epochs: int | None = None
+    seed: int = 0
+
+    def arguments(self, n: int) -> dict[str, Any]:
+        """For the `train` function of a task, on n examples."""
+        given = {"lam": lam_of(self.lam, n), "solver": self.solver, "tol": self.tol, "seed": self.seed}
+        return given if self.epochs is None else {**given, "epochs": self.epochs}
+
+
+def lam_of(given: str | None, n: int) -> float | None:
+    """ "0.001" is itself, "0.1/n" is 0.1 / n, None is the default."""
+    if given is None:
+        return None
+    number, slash, rest = given.partition("/")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf") or (slash and rest.strip() != "n"):
+        raise ValueError(f"{given!r} is not a number such as 1e-4, or a multiple of 1/n such as 0.1/n.")
+    return value / n if slash else value
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the functions of a task know besides their data.
+
+    options   an object of the task's `train_options` in training, of its `use_options` else
+    fit       how to train
+    model     the model at hand; None in training
+    role      of what is read: "train", "dev" or "test"
+    encoding  of text files
+    track     track(items, what) wraps what takes long to go through
+    progress  progress(what) is a function of (done, total) for what takes long
+    kept      `with kept(folder)`: Ctrl-C says that what is done so far is in the folder
+    say       tells a line, unless it is to be quiet
+    """
+
+    options: Any
+    fit: Fit = Fit()
+    model: Any = None
+    role: str = "train"
+    encoding: str = "utf-8"
+    track: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items
+    progress: Callable[[str], Callable[[int, int], None]] = lambda what: lambda done, total: None
+    kept: Callable[[Path | None], AbstractContextManager[None]] = lambda folder: nullcontext()
+    say: Callable[[str], None] = lambda text: None
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows     cells; floats are shown with four digits
+    note     a line below
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    note: str = ""
+
+
+def selected(data: Any, examples: IntArray) -> Any:
+    """The examples with these numbers, in this order."""
+    return data.select(examples) if hasattr(data, "select") else [data[i] for i in examples]
+
+
+def random_split(data: Any, share: float, given: Given) -> tuple[Any, Any]:
+    """Training and held-out examples, both in their order; the seed draws them."""
+    n = len(data)
+    n_out = round(share * n)
+    if not 0 < n_out < n:
+        raise ValueError(
+            f"--held-out {share:g} of {n} examples leaves {n - n_out} to train on and {n_out} to report on; both need "
+            "at least one. Use --held-out 0 to train on all of them."
+        )
+    order = np.random.default_rng(given.fit.seed).permutation(n)
+    return selected(data, np.sort(order[: n - n_out])), selected(data, np.sort(order[n - n_out :]))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Texts:
+    name, title   `casimir train NAME`; how help texts call it
+    about         what `train` does, in paragraphs
+    data          what --train names
+    scores        what `evaluate` shows
+    writes        what `predict` writes
+    units         what is counted, such as "sentences"
+    examples      commands, for the help of `train`
+
+    Functions, each with the `Given` of the command:
+    read(path, labelled, given) -> data     labelled: for training and evaluation
+    made_up() -> (data, dev data or None)   what is used without --train
+    train(data, given, callbacks) -> model
+    score(model, data, given) -> scores     `columns` are their attributes, by title
+    write(model, data, given, output) -> text, or None where files were written
+    decode(meta, arrays) -> model           for `casimir.load`; the kind of the model folder is the task's name
+
+    And where a task has them:
+    train_options, use_options   dataclasses with the options of `train`, and of `evaluate` and `predict`
+    is_text                      whether files are text, so that there is --encoding
+    check(given, pictures)       refuses, before anything is read, what would be refused later
+    held_out                     the share of --train to report on where nothing else is said; None: nothing
+    split(data, share, given) -> data, held-out data    share None: `held_out`
+    prepare(data, given) -> data for training, such as features, once for the model and its baselines
+    baselines(data, given) -> {name: model}     simpler models, trained and saved beside the model
+    featurise(model, data, given) -> data for `score`, `compare` and `pictures`, once for all models
+    compare(model, data, given) -> {name: scores}   of simple methods that need no training
+    watch(dev, data, given) -> {name: function of the current weights or predictor}, shown while training
+    details(scores) -> tables    more about the scores of the model
+    figures(model) -> what is said about the model in JSON
+    pictures(folder, results, given) -> files   results: (model, featurised held-out data) each
+    """
+
+    name: str
+    title: str
+    about: str
+    data: str
+    scores: str
+    writes: str
+    units: str
+    columns: Mapping[str, str]
+    read: Callable[[Path, bool, Given], Any]
+    made_up: Callable[[], tuple[Any, Any]]
+    train: Callable[[Any, Given, tuple[Any, ...]], Any]
+    score: Callable[[Any, Any, Given], Any]
+    write: Callable[[Any, Any, Given, Path | None], str | None]
+    decode: Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Any]
+    examples: tuple[str, ...] = ()
+    train_options: type = NoOptions
+    use_options: type = NoOptions
+    is_text: bool = True
+    held_out: float | None = None
+    check: Callable[[Given, Path | None], None] = lambda given, pictures: None
+    split: Callable[[Any, float | None, Given], tuple[Any, Any]] | None = None
+    prepare: Callable[[Any, Given], Any] = lambda data, given: data
+    baselines: Callable[[Any, Given], dict[str, Any]] | None = None
+    featurise: Callable[[Any, Any, Given], Any] = lambda model, data, given: data
+    compare: Callable[[Any, Any, Given], Mapping[str, Any]] = lambda model, data, given: {}
+    watch: Callable[[Any, Any, Given], Mapping[str, Callable[[Any], float]]] = lambda dev, data, given: {}
+    details: Callable[[Any], list[Table]] = lambda scores: []
+    figures: Callable[[Any], dict[str, Any]] = lambda model: {}
+    pictures: Callable[[Path, Sequence[tuple[Any, Any]], Given], list[Path]] | None = None
