@@ -137,7 +137,7 @@ def test_a_gap_not_reached_is_a_note_and_the_model_is_saved(files: Path, tmp_pat
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--epochs", "0"], "--epochs"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--features", "best"], "best"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--n-features", "9", "--exact-vocabulary"], "one of"),
-        (["--dev", "{files}/train.txt", "--model", "{out}/m"], "--dev comes with --train"),
+        (["--dev", "{files}/train.txt", "--model", "{out}/m"], "come with --train"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(
@@ -275,7 +275,7 @@ def test_interrupt_before_the_first_epoch_saves_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("casimir.cli.ner.read_conll", interrupt)
+    monkeypatch.setattr("casimir.tasks.ner.task.read_conll", interrupt)
     result = invoke("train", "ner", "--train", files / "train.txt", "--model", tmp_path / "m")
     assert result.exit_code == 130
     assert "nothing was saved" in result.stderr
@@ -288,13 +288,17 @@ def test_interrupt_after_training_says_that_the_model_is_saved(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("casimir.cli.ner.training_figures", interrupt)
+    monkeypatch.setattr("casimir.tasks.ner.model.NERModel.evaluate", interrupt)
     result = invoke(
-        "train", "ner", "--train", files / "train.txt", "--model", tmp_path / "m", "--tol", "0.1", "--quiet"
+        "train",
+        "ner",
+        *("--train", files / "train.txt", "--dev", files / "dev.txt"),
+        *("--model", tmp_path / "m", "--tol", "0.1", "--quiet"),
     )
     assert result.exit_code == 130
     assert "the model is in" in result.stderr
     assert "nothing was saved" not in result.stderr
+    monkeypatch.undo()
     assert invoke("evaluate", tmp_path / "m", files / "dev.txt").exit_code == 0
 
 

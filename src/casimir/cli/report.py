@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -25,11 +25,10 @@ class Section:
     title: str
     scores: Mapping[str, Any]
     folds: Sequence[Any] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def figures(self) -> dict[str, Any]:
         (_, ours), *others = self.scores.items()
-        told = {**_plain(ours), **self.extra}
+        told = _plain(ours)
         if others:
             told["baselines"] = {name: _plain(scores) for name, scores in others}
         if self.folds:

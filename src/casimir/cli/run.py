@@ -39,7 +39,7 @@ class Manner:
 
 def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, encoding: str = "utf-8") -> None:
     """Train, save, then report; after Ctrl-C the best model so far is saved and nothing else is done."""
-    given = _given(options, fit, manner.quiet, encoding)
+    given = replace(_given(options, fit, manner.quiet, encoding), has_data=wanted.train is not None)
     clock = _Clock()
     check_target(manner.model)
     _check_pictures(manner.pictures)
@@ -54,13 +54,14 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
     shutil.rmtree(manner.model / BASELINES, ignore_errors=True)  # of the model that was there before
     interrupted = model.run.status == "interrupted"
     sections: list[Section] = []
+    drawn: list[str] = []
     try:
         if not interrupted:
-            sections = _report(task, model, prepared, parts, wanted, given, manner)
+            sections, drawn = _report(task, model, prepared, parts, wanted, given, manner)
     except KeyboardInterrupt:
         say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
         raise typer.Exit(INTERRUPTED) from None
-    _tell(task, model, sections, parts, manner, clock)
+    _tell(task, model, sections, drawn, parts, manner, clock)
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -98,7 +99,8 @@ def predict(
 
 def _report(
     task: Task, model: Any, prepared: Any, parts: Parts, wanted: Wanted, given: Given, manner: Manner
-) -> list[Section]:
+) -> tuple[list[Section], list[str]]:
+    """Scores on all parts, and the files of pictures."""
     others: dict[str, Any] = {}
     if manner.baselines and task.baselines is not None:
         given.say("Training simpler models, to compare")
@@ -115,8 +117,7 @@ def _report(
     if wanted.folds is not None:
         section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given)
         sections.append(section)
-    drawn = _draw(task, manner.pictures, seen, given)
-    return [replace(sections[-1], extra={"pictures": drawn}), *sections[:-1]][::-1] if drawn else sections
+    return sections, _draw(task, manner.pictures, seen, given)
 
 
 def _cross_validate(
@@ -160,10 +161,13 @@ def _draw(task: Task, folder: Path | None, seen: list[tuple[Any, Any]], given: G
     return [str(file) for file in files]
 
 
-def _tell(task: Task, model: Any, sections: list[Section], parts: Parts, manner: Manner, clock: _Clock) -> None:
+def _tell(
+    task: Task, model: Any, sections: list[Section], drawn: list[str], parts: Parts, manner: Manner, clock: _Clock
+) -> None:
     spent = clock.spent()
     if manner.json:
-        told = {section.name: section.figures() for section in sections}
+        told: dict[str, Any] = {"pictures": drawn} if manner.pictures is not None else {}
+        told |= {section.name: section.figures() for section in sections}
         write_json({"model": str(manner.model), **model.run.to_dict(), **task.figures(model), **spent, **told})
         return
     show_run(out(), model.run, f"Trained on {_count(task, parts.train)}")
@@ -220,7 +224,7 @@ def _given(options: Any, fit: Fit, quiet: bool, encoding: str, model: Any = None
     def count(what: str) -> Callable[[int, int], None]:
         return (lambda done, total: None) if quiet else counted(what)
 
-    return Given(options, fit, model, "train", encoding, follow, count, kept, tell)
+    return Given(options, fit, model, True, "train", encoding, follow, count, kept, tell)
 
 
 def _loaded(folder: Path) -> tuple[Task, Any]:

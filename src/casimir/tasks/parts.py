@@ -58,6 +58,10 @@ def read_parts(task: Task, wanted: Wanted, given: Given) -> Parts:
         reported = {
             name: task.read(path, True, replace(given, role=name)) for name, path in named.items() if path is not None
         }
+    if wanted.folds is not None and wanted.folds > len(data):
+        raise ValueError(
+            f"--folds {wanted.folds} of {len(data)} examples; there must be at least one example per fold."
+        )
     if _holds_out(task, wanted, bool(reported)):
         data, reported["heldout"] = _split(task, data, wanted.held_out, given)
     return Parts(data, reported)
@@ -80,8 +84,6 @@ def _split(task: Task, data: Any, share: float | None, given: Given) -> tuple[An
 def fold_parts(data: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """(training data, held-out data) of every fold."""
     n = len(data)
-    if folds > n:
-        raise ValueError(f"--folds {folds} of {n} examples; there must be at least one example per fold.")
     for held_out in np.array_split(np.random.default_rng(seed).permutation(n), folds):
         rest = np.setdiff1d(np.arange(n), held_out)
         yield selected(data, rest), selected(data, np.sort(held_out))

@@ -82,6 +82,7 @@ class Given:
     options   an object of the task's `train_options` in training, of its `use_options` else
     fit       how to train
     model     the model at hand; None in training
+    has_data  whether there is --train; else data are made up
     role      of what is read: "train", "dev" or "test"
     encoding  of text files
     track     track(items, what) wraps what takes long to go through
@@ -93,6 +94,7 @@ class Given:
     options: Any
     fit: Fit = Fit()
     model: Any = None
+    has_data: bool = True
     role: str = "train"
     encoding: str = "utf-8"
     track: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items

@@ -171,7 +171,7 @@ def test_train_evaluate_and_predict_tables(files: Path, tmp_path: Path) -> None:
 def test_errors_are_one_sentence(files: Path, tmp_path: Path) -> None:
     result = invoke("train", "boxes", "--dev", files / "dev.csv", "--model", tmp_path / "m")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "--dev comes with --train" in result.stderr
+    assert "come with --train" in result.stderr
 
 
 def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,5 +179,5 @@ def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeyp
     monkeypatch.setattr(objects, "load_objects", lambda: few)
     result = invoke("train", "boxes", "--model", tmp_path / "m", "--tol", "0.1", "--words", "16", "-q")
     assert result.exit_code == 0, result.output
-    assert "Boxes of held-out images" in result.stdout
+    assert "4 images, dev data" in result.stdout
     assert "relative duality gap" in result.stdout

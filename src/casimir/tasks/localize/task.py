@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:  # --help need not wait for these
 
 _MADE_UP = 80  # images
 _CACHE = Path("casimir") / "localize"
+_BOTH = (
+    "--train says where images are and --class what to find in them, such as dog: give both, or none of them for "
+    "made-up images."
+)
 
 
 @dataclass(frozen=True)
@@ -63,31 +68,56 @@ class UseOptions:
     cache: Annotated[Path | None, Opt("Folder that keeps features.", metavar="DIR")] = None
 
 
+class Collected:
+    """Pictures whose candidates are described when they are first asked for."""
+
+    def __init__(self, pictures: Sequence[Picture], describe: Callable[[], CandidateSet]) -> None:
+        self.pictures, self._describe = pictures, describe
+
+    @cached_property
+    def candidates(self) -> CandidateSet:
+        return self._describe()
+
+
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Pictures and their candidates; `descriptor` made the features, None where a model did."""
+    """Some of the pictures; `descriptor` makes their features, None where a model does."""
 
-    pictures: Sequence[Picture]
-    candidates: CandidateSet
+    whole: Collected
+    rows: Sequence[int]
     descriptor: Descriptor | None = None
 
     def __len__(self) -> int:
-        return len(self.pictures)
+        return len(self.rows)
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [self.whole.pictures[i] for i in self.rows]
+
+    @property
+    def candidates(self) -> CandidateSet:
+        return self.whole.candidates.select(self.rows)
 
     def select(self, examples: Any) -> Images:
-        chosen = [int(i) for i in examples]
-        return Images([self.pictures[i] for i in chosen], self.candidates.select(chosen), self.descriptor)
+        return replace(self, rows=[self.rows[i] for i in examples])
 
 
 def check(given: Given, pictures: Path | None) -> None:
     """Raise now what would otherwise be raised after all features were computed."""
+    from casimir.tasks.localize.solvers import solver_for
+
     o = given.options
     if o.weights is not None and not o.weights.is_file():
         raise ValueError(f"There is no file '{o.weights}'. --weights is a file with the weights of AlexNet.")
     if o.context is not None and o.weights is None:
         raise ValueError("--context is for AlexNet, whose weights are in a file: give --weights FILE too.")
+    if not given.has_data and o.target is not None:
+        raise ValueError(_BOTH)
+    if not given.has_data and o.split is not None:
+        raise ValueError("--split is one of the lists of --train; without --train, made-up images are used.")
     if o.cache is not None and o.no_cache:
         raise ValueError("--cache and --no-cache exclude each other.")
+    solver_for(given.fit.solver, o.score)
 
 
 def read(path: Path, labelled: bool, given: Given) -> Images:
@@ -96,15 +126,19 @@ def read(path: Path, labelled: bool, given: Given) -> Images:
     o, model = given.options, given.model
     if model is not None:
         found = read_pictures(path, model.target, o.split, labelled=labelled, encoding=given.encoding)
-        with given.kept(o.cache):
-            progress = given.progress("features")
-            images = Images(found, model.collect(found, weights=o.weights, cache=o.cache, progress=progress))
-        known = len(set(model.pictures) & set(images.candidates.names)) if labelled else 0
+        known = len(set(model.pictures) & {picture.name for picture in found}) if labelled else 0
         if known:
-            given.say(f"note: the model was trained on {known} of these {len(images)} images, by their names.")
-        return images
+            given.say(f"note: the model was trained on {known} of these {len(found)} images, by their names.")
+
+        def described() -> CandidateSet:
+            with given.kept(o.cache):
+                progress = given.progress("features")
+                collected: CandidateSet = model.collect(found, weights=o.weights, cache=o.cache, progress=progress)
+                return collected
+
+        return Images(Collected(found, described), range(len(found)))
     if o.target is None:
-        raise ValueError("--train says where images are and --class what to find in them, such as dog: give both.")
+        raise ValueError(_BOTH)
     return _collected(read_pictures(path, o.target, o.split, labelled=True, encoding=given.encoding), given)
 
 
@@ -113,7 +147,7 @@ def made_up() -> tuple[Images, None]:
     from casimir.tasks.localize import HandMade, collect, pictures_of
 
     pictures, descriptor = pictures_of(make_objects(_MADE_UP)), HandMade()
-    return Images(pictures, collect(pictures, descriptor), descriptor), None
+    return Images(Collected(pictures, lambda: collect(pictures, descriptor)), range(len(pictures)), descriptor), None
 
 
 def _collected(pictures: Sequence[Picture], given: Given) -> Images:
@@ -127,9 +161,11 @@ def _collected(pictures: Sequence[Picture], given: Given) -> Images:
     folder = _cache_folder(o.cache, o.no_cache)
     if folder is not None and o.cache is None:
         given.say(f"Features are kept in {folder}; --cache names another folder, --no-cache keeps none")
-    with given.kept(folder):
-        found = collect(pictures, descriptor, top=o.top, cache=folder, progress=given.progress("features"))
-    return Images(pictures, found, descriptor)
+
+    def described() -> CandidateSet:
+        return collect(pictures, descriptor, top=o.top, cache=folder, progress=given.progress("features"))
+
+    return Images(Collected(pictures, described), range(len(pictures)), descriptor)
 
 
 def _cache_folder(cache: Path | None, no_cache: bool) -> Path | None:
@@ -147,16 +183,17 @@ def train(images: Images, given: Given, callbacks: tuple[Any, ...]) -> LocalizeM
 
     o, arguments = given.options, given.fit.arguments(len(images))
     assert images.descriptor is not None
-    return localize.train(
-        images.candidates,
-        images.descriptor,
-        score=o.score,
-        features=o.features,
-        top=o.top,
-        target=o.target or "object",
-        callbacks=callbacks,
-        **{**arguments, "solver": localize.solver_for(given.fit.solver, o.score)},
-    )
+    with given.kept(o.cache if o.target is None else _cache_folder(o.cache, o.no_cache)):
+        return localize.train(
+            images.candidates,
+            images.descriptor,
+            score=o.score,
+            features=o.features,
+            top=o.top,
+            target=o.target or "object",
+            callbacks=callbacks,
+            **{**arguments, "solver": localize.solver_for(given.fit.solver, o.score)},
+        )
 
 
 def score(model: LocalizeModel, images: Images, given: Given) -> LocalizeScores:
