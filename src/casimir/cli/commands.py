@@ -11,7 +11,15 @@ import typer
 
 from casimir.cli import options
 from casimir.cli.console import clear_ends
-from casimir.cli.options import parameter, parameters_of, split_options, with_signature
+from casimir.cli.options import (
+    Declared,
+    declared,
+    parameter,
+    parameter_of,
+    parameters_of,
+    split_options,
+    with_signature,
+)
 from casimir.tasks.parts import Wanted
 from casimir.tasks.registry import tasks
 from casimir.tasks.task import Fit, Task
@@ -89,7 +97,7 @@ def evaluate_command() -> Callable[..., None]:
         ["Scores of a model on labelled data, beside those of simpler methods."]
         + [f"{task.title}: {task.scores}" for task in tasks().values()]
     )
-    return with_signature(run, "evaluate", about, [*_use(), parameter("json", options.Json, False)])
+    return with_signature(run, "evaluate", about, [*_use("evaluate"), parameter("json", options.Json, False)])
 
 
 def predict_command() -> Callable[..., None]:
@@ -103,27 +111,22 @@ def predict_command() -> Callable[..., None]:
     about = "\n\n".join(
         ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
     )
-    return with_signature(run, "predict", about, [*_use(), parameter("output", options.Output, None)])
+    return with_signature(run, "predict", about, [*_use("predict"), parameter("output", options.Output, None)])
 
 
-def _use() -> list[inspect.Parameter]:
-    """What `evaluate` and `predict` take: the options of all tasks, each once."""
+def _use(command: str) -> list[inspect.Parameter]:
+    """What `evaluate` and `predict` take: the options of all tasks, each once, and which tasks they are for."""
     titles: dict[str, list[str]] = {}
-    found: dict[str, tuple[type, str]] = {}
+    found: dict[str, Declared] = {}
     for task in tasks().values():
-        for one in parameters_of(task.use_options):
-            titles.setdefault(one.name, []).append(task.title)
-            found.setdefault(one.name, (task.use_options, one.name))
-    special = [
-        one
-        for name, (owner, _) in found.items()
-        for one in parameters_of(owner, ", ".join(titles[name]))
-        if one.name == name
-    ]
+        for name, one in declared(task.use_options).items():
+            if one[2].only in (None, command):
+                titles.setdefault(name, []).append(task.title)
+                found.setdefault(name, one)
     return [
         parameter("model", options.ModelFolder),
         parameter("file", options.File),
-        *special,
+        *(parameter_of(*found[name], title=", ".join(titles[name])) for name in found),
         parameter("encoding", options.Encoding, "utf-8"),
         parameter("quiet", options.Quiet, False),
     ]

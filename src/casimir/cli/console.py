@@ -71,7 +71,7 @@ def _write_anything() -> None:
 
 def write_result(text: str, encoding: str, output: Path | None, done: str) -> None:
     """Predictions: to the file `output`, and then say what was done, or to stdout; the bytes are the same."""
-    if output is not None:
+    if output is not None and str(output) != "-":
         write_text(output, text, encoding)
         say(err(), f"{done} {output}", "green")
     else:

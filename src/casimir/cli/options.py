@@ -77,15 +77,26 @@ def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def parameters_of(options: type, title: str = "") -> list[inspect.Parameter]:
-    """The fields of a task's options as parameters of a command; `title` begins their help."""
+Declared = tuple[dataclasses.Field[Any], Any, Opt]  # an option's field, its type and how it looks
+
+
+def declared(options: type) -> dict[str, Declared]:
+    """The options of a dataclass by name."""
     hints = typing.get_type_hints(options, include_extras=True)
-    return [_parameter_of(one, hints[one.name], title) for one in dataclasses.fields(options)]
+    found = {}
+    for one in dataclasses.fields(options):
+        kind, *rest = typing.get_args(hints[one.name])
+        found[one.name] = one, kind, next(opt for opt in rest if isinstance(opt, Opt))
+    return found
 
 
-def _parameter_of(field: dataclasses.Field[Any], hint: Any, title: str) -> inspect.Parameter:
-    kind, *rest = typing.get_args(hint)
-    opt = next(one for one in rest if isinstance(one, Opt))
+def parameters_of(options: type) -> list[inspect.Parameter]:
+    """What a dataclass declares as parameters of a command."""
+    return [parameter_of(*one) for one in declared(options).values()]
+
+
+def parameter_of(field: dataclasses.Field[Any], kind: Any, opt: Opt, title: str = "") -> inspect.Parameter:
+    """`title` begins the help."""
     text = f"{title}: {opt.help[0].lower()}{opt.help[1:]}" if title else opt.help
     choices = one_of(opt.choices) if opt.choices else None
     metavar = opt.metavar or ("|".join(opt.choices) if opt.choices else None)

@@ -250,7 +250,7 @@ def _use_options(task: Task, given: Mapping[str, Any]) -> Any:
                 f"--{name.replace('_', '-')} is for models of {of}; this one is of `casimir train {task.name}`. "
                 "Leave it out."
             )
-    return task.use_options(**{name: given[name] for name in own})
+    return task.use_options(**{name: given[name] for name in own if name in given})
 
 
 def _count(task: Task, data: Any) -> str:

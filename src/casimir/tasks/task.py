@@ -26,6 +26,7 @@ class Opt:
     choices    the words that it takes
     low, high  bounds of a number
     name       where that of the field will not do: "--class", or "--labelled/--unlabelled" for a yes or no
+    only       "evaluate" or "predict", where an option of `use_options` means nothing to the other
     """
 
     help: str
@@ -34,6 +35,7 @@ class Opt:
     low: float | None = None
     high: float | None = None
     name: str | None = None
+    only: str | None = None
 
 
 @dataclass(frozen=True)

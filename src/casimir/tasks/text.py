@@ -1,20 +1,26 @@
-"""Text files of tasks: errors that name file and line, and writing that leaves no half of a file."""
+"""Text files of tasks, plain or .gz: errors that name file and line, and writing that leaves no half of a file."""
 
 from __future__ import annotations
 
+import gzip
 import os
 import secrets
 import shutil
+import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+STDIO = "-"  # stdin in the place of a file to read, stdout in the place of one to write
+
 
 def read_text(path: str | Path, encoding: str, what: str) -> str:
-    """The text of a file; `what` names what it should be, such as "a CoNLL-U file"."""
+    """The text of a file; `what` names what it should be, such as "a CoNLL-U file". "-" is stdin."""
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror or error}; give the path of {what}") from error
+        data = _bytes(Path(path))
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"cannot read {path}: {reason}; give the path of {what}") from error
     try:
         text = data.decode(encoding)
     except LookupError:
@@ -32,6 +38,12 @@ def read_text(path: str | Path, encoding: str, what: str) -> str:
     return text
 
 
+def _bytes(path: Path) -> bytes:
+    """Of a file, unpacked if its name ends in .gz; "-" is stdin."""
+    data = sys.stdin.buffer.read() if str(path) == STDIO else path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) without line ends; a byte order mark is skipped. Only "\\n" and "\\r\\n" end a line."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
@@ -41,6 +53,8 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 def write_text(path: str | Path, text: str, encoding: str = "utf-8") -> None:
     """Write a file, which appears only when it is complete. Devices and pipes are written to as they are."""
     data = encoded(text, str(path), encoding)
+    if Path(path).suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
     try:
         _write(Path(path).resolve(), data)
     except OSError as error:

@@ -31,7 +31,9 @@ class Options:
 
 @dataclass(frozen=True)
 class UseOptions:
-    gold: Annotated[Path | None, Opt("The true links, which are a file of their own.", metavar="FILE")] = None
+    gold: Annotated[
+        Path | None, Opt("The true links, which are a file of their own.", metavar="FILE", only="evaluate")
+    ] = None
 
 
 @dataclass(frozen=True, eq=False)

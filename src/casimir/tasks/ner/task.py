@@ -42,10 +42,14 @@ class Options:
 
 @dataclass(frozen=True)
 class UseOptions:
-    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.")] = False
+    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
     labelled: Annotated[
         bool | None,
-        Opt("Whether the last column is a label. Default: by their number.", name="--labelled/--unlabelled"),
+        Opt(
+            "Whether the last column is a label. Default: by their number.",
+            name="--labelled/--unlabelled",
+            only="predict",
+        ),
     ] = None
 
 

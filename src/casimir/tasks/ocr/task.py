@@ -29,7 +29,7 @@ class Options:
 
 @dataclass(frozen=True)
 class UseOptions:
-    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.")] = False
+    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
 
 
 def check(given: Given, pictures: Path | None) -> None:
