@@ -275,7 +275,7 @@ def test_interrupt_before_the_first_epoch_saves_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("casimir.tasks.ner.task.read_conll", interrupt)
+    monkeypatch.setattr("casimir.tasks.tag.task.parse_conll", interrupt)
     result = invoke("train", "ner", "--train", files / "train.txt", "--model", tmp_path / "m")
     assert result.exit_code == 130
     assert "nothing was saved" in result.stderr
@@ -288,7 +288,7 @@ def test_interrupt_after_training_says_that_the_model_is_saved(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("casimir.tasks.ner.model.NERModel.evaluate", interrupt)
+    monkeypatch.setattr("casimir.tasks.tag.model.scores_of", interrupt)
     result = invoke(
         "train",
         "ner",

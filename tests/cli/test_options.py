@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from casimir.cli import app
 
-_TASKS = sorted(["ner", "ocr", "deprel", "segment", "align", "boxes", "localize"])
+_TASKS = ["align", "boxes", "chunk", "deprel", "localize", "ner", "ocr", "pos", "segment", "tag"]
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +36,14 @@ def test_tasks_come_in_one_order() -> None:
         names = [
             "Word alignment:",
             "Boxes:",
+            "Chunks:",
             "Dependency",
             "Localization:",
             "Named entities:",
             "Handwritten",
+            "Parts of speech:",
             "Segmentation:",
+            "Tagging:",
         ]
         places = [text.index(name) for name in names]
         assert places == sorted(places)
@@ -49,8 +52,14 @@ def test_tasks_come_in_one_order() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["predict", "--keep-gold"], "--keep-gold is for models of `casimir train ner` and `casimir train ocr`"),
-        (["predict", "--unlabelled"], "--labelled is for models of `casimir train ner`; this one is"),
+        (
+            ["predict", "--keep-gold"],
+            "--keep-gold is for models of `casimir train chunk`, `ner`, `ocr`, `pos` and `tag`; this one",
+        ),
+        (
+            ["predict", "--unlabelled"],
+            "--labelled is for models of `casimir train chunk`, `ner`, `pos` and `tag`; this one is of",
+        ),
         (["predict", "--weights", "x"], "--weights is for models of `casimir train localize`; this one is"),
         (["predict", "--encoding", "klingon"], "unknown encoding 'klingon'"),
         (["predict", "--output", "."], "cannot write .: Is a directory"),

@@ -11,10 +11,10 @@ import typer
 from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
 from casimir.datasets import load_news
 from casimir.persistence import check_target
-from casimir.tasks.ner.columns import read_conll
+from casimir.tasks.tag.columns import read_conll
 
 if TYPE_CHECKING:
-    from casimir.tasks.ner.model import NERModel
+    from casimir.tasks.tag.model import TagModel
 
 
 def demo(
@@ -37,8 +37,8 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.cli.report import Section, show_run
     from casimir.estimators import SequenceTagger
     from casimir.progress import Progress
-    from casimir.tasks.ner.model import HeldOut, train
     from casimir.tasks.ner.task import TASK
+    from casimir.tasks.tag.model import HeldOut, train
 
     began = time.perf_counter()
     check_target(output / "model")
@@ -67,7 +67,7 @@ def _demo(output: Path, seed: int, json: bool) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _plot(model: NERModel, path: Path) -> str | None:
+def _plot(model: TagModel, path: Path) -> str | None:
     from casimir.plotting import save_convergence
 
     try:

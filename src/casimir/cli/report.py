@@ -12,6 +12,8 @@ from rich.table import Table as RichTable
 from casimir.tasks.task import Table, Task
 from casimir.tasks.training import Run
 
+_NOTHING = "-"  # where a score does not exist
+
 
 @dataclass(frozen=True)
 class Section:
@@ -38,11 +40,13 @@ class Section:
     def show(self, console: Console, task: Task) -> None:
         ours = next(iter(self.scores.values()))
         details = [] if self.folds else task.details(ours)
-        rows = [
-            [name, *(_cell(scores, attribute) for attribute in task.columns.values())]
-            for name, scores in self.scores.items()
-        ]
-        tables = [Table(["", *task.columns], rows), *details] if len(rows) > 1 or not details else details
+        columns = {
+            title: attribute
+            for title, attribute in task.columns.items()
+            if any(_cell(scores, attribute) != _NOTHING for scores in self.scores.values())
+        }
+        rows = [[name, *(_cell(scores, one) for one in columns.values())] for name, scores in self.scores.items()]
+        tables = [Table(["", *columns], rows), *details] if len(rows) > 1 or not details else details
         for k, table in enumerate(tables):
             console.print()
             console.print(figure_table(table, self.title if k == 0 else None, ours_first=k == 0 and len(rows) > 1))
@@ -56,7 +60,7 @@ def _plain(scores: Any) -> dict[str, Any]:
 
 def _cell(scores: Any, attribute: str) -> Any:
     value = scores.get(attribute) if isinstance(scores, Mapping) else getattr(scores, attribute)
-    return "-" if value is None else value
+    return _NOTHING if value is None else value
 
 
 def show_run(console: Console, run: Run, title: str | None = None) -> None:

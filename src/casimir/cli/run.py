@@ -245,12 +245,17 @@ def _use_options(task: Task, given: Mapping[str, Any]) -> Any:
         owners = [one for one in tasks().values() if name in asdict(one.use_options())]
         default = asdict(owners[0].use_options())[name]
         if name not in own and value != default:
-            of = " and ".join(f"`casimir train {one.name}`" for one in owners)
             raise ValueError(
-                f"--{name.replace('_', '-')} is for models of {of}; this one is of `casimir train {task.name}`. "
-                "Leave it out."
+                f"--{name.replace('_', '-')} is for models of `casimir train {_listed([one.name for one in owners])}`; "
+                f"this one is of `casimir train {task.name}`. Leave it out."
             )
     return task.use_options(**{name: given[name] for name in own if name in given})
+
+
+def _listed(names: list[str]) -> str:
+    """ "a`, `b` and `c", to stand between two ticks."""
+    *most, last = names
+    return "`, `".join(most) + f"` and `{last}" if most else last
 
 
 def _count(task: Task, data: Any) -> str:

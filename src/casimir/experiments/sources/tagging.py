@@ -20,10 +20,10 @@ from casimir.objective import Objective
 from casimir.penalties import Ridge
 from casimir.scores import FloatArray
 from casimir.structures.chain import Chain
-from casimir.tasks.ner.columns import read_conll
-from casimir.tasks.ner.features import extract
-from casimir.tasks.ner.metrics import entity_scores
-from casimir.tasks.ner.model import PAPER_N_FEATURES
+from casimir.tasks.tag.columns import read_conll
+from casimir.tasks.tag.features import extract
+from casimir.tasks.tag.metrics import entity_scores
+from casimir.tasks.tag.model import PAPER_N_FEATURES
 
 TRAIN, DEV = "conll2003/eng.train", "conll2003/eng.testa"
 

@@ -20,8 +20,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 
-from casimir.tasks.ner.corpus import Sentence
-from casimir.tasks.ner.words import Word
+from casimir.tasks.tag.corpus import Sentence
+from casimir.tasks.tag.words import Word
 
 _BLOCK = 50
 _MAX_CONTEXTS = 16

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from casimir.tasks.ner.corpus import Sentence
-from casimir.tasks.ner.documents import Evidence, by_document, capital_runs
-from casimir.tasks.ner.words import Word, Words, boundary
+from casimir.tasks.tag.corpus import Sentence
+from casimir.tasks.tag.documents import Evidence, by_document, capital_runs
+from casimir.tasks.tag.words import Word, Words, boundary
 
 TokenFeatures = list[str]
 _START, _STOP = boundary("<s>"), boundary("</s>")

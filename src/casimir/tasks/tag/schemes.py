@@ -58,6 +58,12 @@ def parse_tag(tag: str) -> tuple[str, str]:
     return prefix, kind
 
 
+def write_spans(sequences: Iterable[Sequence[str]]) -> bool:
+    """Whether labels look like spans: all of them are tags, and one at least has a prefix and a type."""
+    seen = {tag for tags in sequences for tag in tags}
+    return all(_TAG.fullmatch(tag) for tag in seen) and any(tag[1:2] == "-" for tag in seen)
+
+
 def spans(tags: Sequence[str]) -> list[Span]:
     """The entities of one sentence, from left to right, for tags of any scheme, valid or not."""
     found: list[Span] = []

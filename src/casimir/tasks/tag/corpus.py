@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from casimir.tasks.ner.schemes import Scheme, convert
+from casimir.tasks.tag.schemes import Scheme, convert
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,14 @@ class Corpus:
 
     sentences   list[Sentence], all with the same columns
     columns     names of the columns between the word and the label
-    scheme      of the labels; None when unlabelled
+    scheme      of the labels; None when unlabelled, or when labels write no spans
     separator   between columns, "\\t" or " "
     boundaries  index of a sentence -> the document line that stands before it, split into its columns
     name        of the file, for messages
+    order       names of the file's columns, "word" and "label" among them; (): word, columns, label
+    records     of a file of JSON lines: what each line held; empty for other files
+    places      of a plain text: the first character of every word, and the one behind its last; None for other files
+    text        the plain text
     """
 
     sentences: list[Sentence]
@@ -59,13 +64,25 @@ class Corpus:
     separator: str = " "
     boundaries: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     name: str = "corpus"
+    order: tuple[str, ...] = ()
+    records: Sequence[Mapping[str, Any]] = ()
+    places: Sequence[Sequence[tuple[int, int]]] | None = None
+    text: str = ""
 
     def __len__(self) -> int:
         return len(self.sentences)
 
+    @property
+    def is_labelled(self) -> bool:
+        return bool(self.sentences) and self.sentences[0].labels is not None
+
     def select(self, examples: Iterable[int]) -> Corpus:
         """The sentences with these numbers, in this order, without the lines between documents."""
-        return replace(self, sentences=[self.sentences[i] for i in examples], boundaries={})
+        chosen = list(examples)
+        records = [self.records[i] for i in chosen] if self.records else ()
+        places = None if self.places is None else [self.places[i] for i in chosen]
+        sentences = [self.sentences[i] for i in chosen]
+        return replace(self, sentences=sentences, boundaries={}, records=records, places=places)
 
     @property
     def labels(self) -> list[tuple[str, ...]]:
@@ -76,6 +93,10 @@ class Corpus:
         """The labels of every sentence in the given scheme (for training, or for comparison)."""
         return [convert(labels, scheme) for labels in self.labels]
 
+    def labels_for(self, scheme: Scheme | None) -> list[list[str]]:
+        """The labels in a scheme; None: as they stand in the file."""
+        return [list(labels) for labels in self.labels] if scheme is None else self.labels_in(scheme)
+
     def keep_columns(self, names: tuple[str, ...] = ()) -> Corpus:
         """The same corpus with fewer columns; with none, the words alone."""
         unknown = sorted(set(names) - set(self.columns))
@@ -83,7 +104,8 @@ class Corpus:
             raise ValueError(f"{self.name} has no column {unknown[0]!r}; its columns are {['word', *self.columns]}")
         kept = tuple(name for name in self.columns if name in names)
         sentences = [replace(s, columns={name: s.columns[name] for name in kept}) for s in self.sentences]
-        return replace(self, sentences=sentences, columns=kept)
+        order = tuple(name for name in self.order if name in ("word", "label", *kept))
+        return replace(self, sentences=sentences, columns=kept, order=order)
 
     def _labels_of(self, sentence: Sentence) -> tuple[str, ...]:
         if sentence.labels is None:

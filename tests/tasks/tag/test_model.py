@@ -11,7 +11,7 @@ import pytest
 import casimir as cs
 from casimir.datasets import news_path
 from casimir.tasks.ner import Corpus, Scheme, convert, parse_conll, read_conll, spans
-from casimir.tasks.ner.model import HeldOut, NERModel, load_model, train
+from casimir.tasks.tag.model import HeldOut, TagModel, load_model, train
 
 
 def first(corpus: Corpus, n: int) -> Corpus:
@@ -25,7 +25,7 @@ def news() -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def model(news: Corpus) -> NERModel:
+def model(news: Corpus) -> TagModel:
     return train(news, cs.SequenceTagger(tol=0.1, n_features=2**14))
 
 
@@ -39,14 +39,14 @@ def without_labels(corpus: Corpus) -> Corpus:
     return Corpus(sentences, corpus.columns, None, corpus.separator, corpus.boundaries, corpus.name)
 
 
-def test_it_learns_its_training_sentences(model: NERModel, news: Corpus) -> None:
+def test_it_learns_its_training_sentences(model: TagModel, news: Corpus) -> None:
     scores = model.evaluate(news)
     assert scores.f1 > 0.95
     assert set(scores.by_type) == {"LOC", "MISC", "ORG", "PER"}
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))
-def test_labels_come_back_in_the_scheme_that_came_in(model: NERModel, news: Corpus, scheme: Scheme) -> None:
+def test_labels_come_back_in_the_scheme_that_came_in(model: TagModel, news: Corpus, scheme: Scheme) -> None:
     tags = model.tag(in_scheme(news, scheme))
     assert tags == [convert(labels, scheme) for labels in tags]
     assert [spans(labels) for labels in tags] == [spans(labels) for labels in model.tag(news)]
@@ -66,12 +66,12 @@ def test_save_and_load_give_the_same_model(news: Corpus, tmp_path: Path, n_featu
     model = train(news, cs.SequenceTagger(tol=0.5, n_features=n_features), feature_set="paper")
     model.save(tmp_path / "m")
     loaded = cs.load(tmp_path / "m")
-    assert isinstance(loaded, NERModel)
+    assert isinstance(loaded, TagModel)
     assert loaded.tag(news) == model.tag(news)
     assert (loaded.feature_set, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOB2)
 
 
-def test_held_out_scores_are_those_of_evaluate(model: NERModel, news: Corpus) -> None:
+def test_held_out_scores_are_those_of_evaluate(model: TagModel, news: Corpus) -> None:
     held_out = HeldOut(news)
     assert held_out.scores(model.tagger.predictor_) == model.evaluate(news)
     assert held_out.f1(model.tagger.predictor_) == model.evaluate(news).f1
@@ -92,7 +92,7 @@ def test_training_needs_labels(news: Corpus) -> None:
         train(without_labels(news))
 
 
-def test_loading_refuses_other_models_and_damage(tmp_path: Path, model: NERModel) -> None:
+def test_loading_refuses_other_models_and_damage(tmp_path: Path, model: TagModel) -> None:
     model.tagger.save(tmp_path / "tagger")
     with pytest.raises(ValueError, match="holds a SequenceTagger"):
         load_model(tmp_path / "tagger")

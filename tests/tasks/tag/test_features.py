@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from casimir.tasks.ner import FEATURE_SETS, Sentence, extract, iter_features, read_conll
-from casimir.tasks.ner.documents import by_document, is_headline
-from casimir.tasks.ner.words import Words, case_of, shape_of
+from casimir.tasks.tag.documents import by_document, is_headline
+from casimir.tasks.tag.words import Words, case_of, shape_of
 
 
 def sentence(text: str, document: int | None = None) -> Sentence:

@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from casimir.tasks.ner.schemes import spans
+import numpy as np
+
+from casimir.scores import IntArray
+from casimir.tasks.tag.bootstrap import interval
+from casimir.tasks.tag.schemes import spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,16 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class EntityScores:
-    """Counts over all entities and by type (sorted by name), and accuracy over tokens."""
+    """Counts over all entities and by type (sorted by name), and accuracy over tokens.
+
+    by_sentence  int64[n, 3]: correct, predicted and true entities of each sentence
+    """
 
     overall: Counts
     by_type: dict[str, Counts]
     tokens: int
     correct_tokens: int
+    by_sentence: IntArray | None = field(default=None, compare=False, repr=False)
 
     @property
     def precision(self) -> float:
@@ -73,10 +81,17 @@ class EntityScores:
     def accuracy(self) -> float:
         return self.correct_tokens / self.tokens if self.tokens else 0.0
 
+    def interval(self) -> tuple[float, float]:
+        """Of F1, at 95 %: sentences are drawn again."""
+        if self.by_sentence is None:
+            raise ValueError("These scores have no counts by sentence, so they have no interval.")
+        return interval(self.by_sentence, lambda s: 2.0 * s[:, 0] / np.maximum(s[:, 1] + s[:, 2], 1.0))
+
     def to_dict(self) -> dict[str, object]:
         """Plain numbers, for JSON."""
         return {
             **self.overall.to_dict(),
+            **({} if self.by_sentence is None else {"f1_interval": list(self.interval())}),
             "accuracy": self.accuracy,
             "tokens": self.tokens,
             "types": {kind: counts.to_dict() for kind, counts in self.by_type.items()},
@@ -108,6 +123,7 @@ def entity_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str
     predicted: Counter[str] = Counter()
     support: Counter[str] = Counter()
     tokens = correct_tokens = 0
+    rows = []
     for i, (gold, guess) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(gold) != len(guess):
             raise ValueError(
@@ -116,9 +132,11 @@ def entity_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str
         tokens += len(gold)
         correct_tokens += sum(a == b for a, b in zip(gold, guess, strict=True))
         gold_spans, guessed_spans = spans(gold), spans(guess)
+        both = set(gold_spans).intersection(guessed_spans)
+        rows.append((len(both), len(guessed_spans), len(gold_spans)))
         support.update(span.type for span in gold_spans)
         predicted.update(span.type for span in guessed_spans)
-        correct.update(span.type for span in set(gold_spans).intersection(guessed_spans))
+        correct.update(span.type for span in both)
     by_type = {t: Counts(correct[t], predicted[t], support[t]) for t in sorted(support.keys() | predicted.keys())}
     overall = Counts(correct.total(), predicted.total(), support.total())
-    return EntityScores(overall, by_type, tokens, correct_tokens)
+    return EntityScores(overall, by_type, tokens, correct_tokens, np.array(rows, dtype=np.int64).reshape(-1, 3))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from casimir.tasks.ner.corpus import Corpus
-from casimir.tasks.ner.schemes import Scheme, convert
+from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.schemes import Scheme, convert
 from casimir.tasks.text import write_text
+
+_GOLD = "gold"
 
 
 def format_conll(
@@ -28,19 +30,28 @@ def format_conll(
     if labels is not None:
         scheme = scheme or corpus.scheme
     gold = corpus.labels if keep_gold else None
-    n_columns = 2 + len(corpus.columns) + keep_gold
+    order = _order(corpus, keep_gold)
     for i, (sentence, tags) in enumerate(zip(corpus.sentences, given, strict=True)):
         if i in corpus.boundaries:
             line = corpus.boundaries[i]
-            missing = max(0, n_columns - len(line)) if len(line) > 1 or corpus.scheme is None else 0
+            missing = max(0, len(order) - len(line)) if len(line) > 1 or not corpus.is_labelled else 0
             yield corpus.separator.join([*line, *["O"] * missing]) + "\n\n"
-        columns: list[Sequence[str]] = [sentence.words, *(sentence.columns[name] for name in corpus.columns)]
+        values = {"word": sentence.words, **sentence.columns, "label": convert(tags, scheme) if scheme else tags}
         if gold is not None:
-            columns.append(convert(gold[i], scheme) if scheme else gold[i])
-        columns.append(convert(tags, scheme) if scheme else tags)
-        for row in zip(*columns, strict=True):
+            values[_GOLD] = convert(gold[i], scheme) if scheme else gold[i]
+        for row in zip(*(values[name] for name in order), strict=True):
             yield corpus.separator.join(row) + "\n"
         yield "\n"
+
+
+def _order(corpus: Corpus, keep_gold: bool) -> list[str]:
+    """The columns to write: those of the file, the label where it stood or else last; gold just before it."""
+    order = list(corpus.order or ("word", *corpus.columns, "label"))
+    if "label" not in order:
+        order.append("label")
+    if keep_gold:
+        order.insert(order.index("label"), _GOLD)
+    return order
 
 
 def write_conll(

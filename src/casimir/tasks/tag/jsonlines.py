@@ -1,0 +1,82 @@
+"""JSON lines: {"tokens": [...], "tags": [...]} per sentence, as data sets are often exported; other fields are kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from casimir.tasks.tag.corpus import Corpus, Sentence
+from casimir.tasks.tag.schemes import detect_scheme, parse_tag, spans, write_spans
+from casimir.tasks.text import numbered_lines
+
+TOKENS, TAGS, SPANS = "tokens", "tags", "spans"
+
+
+def is_json_lines(text: str) -> bool:
+    return text.removeprefix("\ufeff").lstrip().startswith("{")
+
+
+def parse_json_lines(text: str, *, labelled: bool, name: str = "input", has_spans: bool | None = None) -> Corpus:
+    """The sentences of the lines; blank lines are skipped. has_spans: as `spans` of `read_conll`."""
+    records = [_record(line, f"{name}, line {k}") for k, line in numbered_lines(text) if line.strip()]
+    if not records:
+        raise ValueError(
+            f'{name} holds no sentences; a line is {{"tokens": ["Paris", "sleeps"], "tags": ["B-LOC", "O"]}}'
+        )
+    sentences = [_sentence(record, labelled, f"{name}, record {k}") for k, record in enumerate(records, start=1)]
+    labels = [sentence.labels for sentence in sentences if sentence.labels is not None]
+    is_spans = labelled and (write_spans(labels) if has_spans is None else has_spans)
+    if is_spans:
+        for tags in labels:
+            for tag in tags:
+                parse_tag(tag)
+    return Corpus(sentences, scheme=detect_scheme(labels) if is_spans else None, name=name, records=records)
+
+
+def format_json_lines(corpus: Corpus, labels: Sequence[Sequence[str]], keep_gold: bool = False) -> Iterator[str]:
+    """One line per sentence, with tags and, where they write spans, the spans; characters where the text is known."""
+    for i, (sentence, tags) in enumerate(zip(corpus.sentences, labels, strict=True)):
+        record: dict[str, Any] = dict(corpus.records[i]) if corpus.records else {TOKENS: list(sentence.words)}
+        if keep_gold and TAGS in record:
+            record["gold"] = record[TAGS]
+        record[TAGS] = list(tags)
+        if write_spans([tags]) or set(tags) == {"O"}:
+            record[SPANS] = [_span(corpus, i, span) for span in spans(tags)]
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _span(corpus: Corpus, i: int, span: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"start": span.start, "end": span.end, "type": span.type}
+    if corpus.places is not None:
+        first, last = corpus.places[i][span.start], corpus.places[i][span.end - 1]
+        found |= {"start_char": first[0], "end_char": last[1]}
+    return found
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise ValueError(f'{where}: not a record; a line is {{"tokens": [...], "tags": [...]}}')
+    return found
+
+
+def _sentence(record: dict[str, Any], labelled: bool, where: str) -> Sentence:
+    tokens: Any = record.get(TOKENS)
+    tags: Any = record.get(TAGS)
+    if not _are_strings(tokens) or not tokens:
+        raise ValueError(f'{where}: "tokens" must be a list of words that is not empty')
+    if not labelled:
+        return Sentence(tuple(tokens))
+    if not _are_strings(tags):
+        raise ValueError(f'{where}: "tags" must be a list of strings, one per token; numbers need their names')
+    if len(tags) != len(tokens):
+        raise ValueError(f"{where}: {len(tokens)} tokens but {len(tags)} tags; each token needs one")
+    return Sentence(tuple(tokens), {}, tuple(tags))
+
+
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and one for one in value)

@@ -1,0 +1,277 @@
+"""The task of tagging: a label for every word, whatever the labels are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import numpy as np
+
+from casimir.datasets import load_news
+from casimir.features import DEFAULT_N_FEATURES
+from casimir.tasks.tag.columns import Layout, parse_conll, read_conll
+from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.features import FEATURE_SETS
+from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
+from casimir.tasks.tag.metrics import EntityScores
+from casimir.tasks.tag.plain import format_inline, parse_plain
+from casimir.tasks.tag.schemes import Scheme, spans
+from casimir.tasks.tag.tokens import TokenScores
+from casimir.tasks.tag.writer import format_conll
+from casimir.tasks.task import Given, Opt, Table, Task, lam_of
+from casimir.tasks.text import read_text
+
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
+    from casimir.tasks.tag.model import TagModel
+    from casimir.tasks.tag.most_frequent import MostFrequent
+
+_SHOWN = 20  # labels in the table
+_WHAT = "a column file or a file of JSON lines"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
+
+    word: Annotated[int, Opt("The column of the word, counted from 1.", metavar="COLUMN", low=1)] = 1
+    label: Annotated[
+        int | None, Opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
+    ] = None
+    features: Annotated[str, Opt("Feature set.", choices=tuple(FEATURE_SETS))] = "default"
+    columns: Annotated[
+        str | None,
+        Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
+    ] = None
+    loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
+    n_features: Annotated[
+        int | None,
+        Opt("Hash buckets. Default: 2^18, or 2^16 - 1 for the paper's features.", metavar="N", low=1, high=2**32 - 1),
+    ] = None
+    exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
+    scheme: Annotated[
+        str,
+        Opt(
+            "To train with where labels write spans; predictions come in the file's own.",
+            choices=("IOB1", "IOB2", "IOBES"),
+        ),
+    ] = "IOB2"
+
+
+@dataclass(frozen=True)
+class UseOptions:
+    text: Annotated[
+        bool, Opt("FILE is plain text, to be split into sentences and words.", name="--text", only="predict")
+    ] = False
+    json: Annotated[bool, Opt("Write JSON lines.", name="--json", only="predict")] = False
+    inline: Annotated[bool, Opt("Write sentences with spans in brackets.", name="--inline", only="predict")] = False
+    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
+    labelled: Annotated[
+        bool | None,
+        Opt(
+            "Whether the file has labels. Default: by the number of its columns.",
+            name="--labelled/--unlabelled",
+            only="predict",
+        ),
+    ] = None
+
+
+def check(given: Given, pictures: Path | None) -> None:
+    if given.options.exact_vocabulary and given.options.n_features is not None:
+        raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
+    layout_of(given.options)
+
+
+def layout_of(options: Options) -> Layout:
+    return Layout(options.word, -1 if options.label is None else options.label)
+
+
+# --- data
+
+
+def read(path: Path, labelled: bool, given: Given, has_spans: bool | None = None) -> Corpus:
+    """Columns or JSON lines; for `predict` plain text too."""
+    text, name = read_text(path, given.encoding, _WHAT), str(path)
+    model = given.model
+    if model is not None and not labelled and given.options.text:
+        return parse_plain(text, name=name)
+    if is_json_lines(text):
+        is_labelled = labelled or (model is not None and bool(given.options.labelled or given.options.keep_gold))
+        return parse_json_lines(text, labelled=is_labelled, name=name, has_spans=has_spans)
+    if model is None:
+        corpus = parse_conll(text, name=name, layout=layout_of(given.options), spans=has_spans)
+        return with_columns(corpus, given.options.columns)
+    is_spans = model.scheme is not None
+    if labelled:
+        return parse_conll(text, name=name, layout=model.layout, spans=is_spans)
+    has_labels = given.options.labelled
+    wanted = model.columns if has_labels is None else None
+    return parse_conll(text, labelled=has_labels, columns=wanted, name=name, layout=model.layout, spans=is_spans)
+
+
+def with_columns(corpus: Corpus, names: str | None) -> Corpus:
+    if names is None:
+        return corpus
+    return corpus.keep_columns(tuple(name.strip() for name in names.split(",") if name.strip() not in ("", "word")))
+
+
+def made_up() -> tuple[Corpus, Corpus]:
+    news = load_news()
+    return read_conll(news.train), read_conll(news.heldout)
+
+
+# --- training
+
+
+def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> TagModel:
+    from casimir.estimators import SequenceTagger
+    from casimir.tasks.tag import model
+
+    o, fit = given.options, given.fit
+    buckets = o.n_features or (model.PAPER_N_FEATURES if o.features == "paper" else DEFAULT_N_FEATURES)
+    tagger = SequenceTagger(
+        lam=lam_of(fit.lam, len(corpus)),
+        loss=o.loss,
+        solver=fit.solver,
+        tol=fit.tol,
+        random_state=fit.seed,
+        max_epochs=fit.epochs or 500,
+        n_features=None if o.exact_vocabulary else buckets,
+    )
+    kept, scheme = with_columns(corpus, o.columns), Scheme(o.scheme)
+    layout = layout_of(o)
+    return model.train(
+        kept, tagger, feature_set=o.features, scheme=scheme, callbacks=callbacks, layout=layout, kind=kind
+    )
+
+
+def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, MostFrequent]:
+    from casimir.tasks.tag.most_frequent import MostFrequent
+
+    return {"most frequent label": MostFrequent.of(corpus, kind)}
+
+
+def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
+    from casimir.tasks.tag.model import HeldOut
+
+    o = given.options
+    seen = HeldOut(with_columns(dev, o.columns), o.features, None if dev.scheme is None else Scheme(o.scheme))
+    return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
+
+
+# --- results
+
+
+def score(model: TagModel | MostFrequent, corpus: Corpus, given: Given) -> EntityScores | TokenScores:
+    from casimir.tasks.tag.model import scores_of
+
+    return scores_of(corpus, model.tag(corpus), corpus.scheme)
+
+
+def details(scores: EntityScores | TokenScores) -> list[Table]:
+    low, high = scores.interval()
+    if isinstance(scores, EntityScores):
+        counts = [*scores.by_type.items(), ("all", scores.overall)]
+        rows = [(kind or "(no type)", c.precision, c.recall, c.f1, c.support) for kind, c in counts]
+        note = f"token accuracy {scores.accuracy:.4f} over {scores.tokens:,} tokens; F1 {low:.4f} to {high:.4f}"
+        return [Table(["type", "precision", "recall", "F1", "entities"], rows, f"{note} at 95 % (bootstrap)")]
+    counts = list(scores.by_label.items())
+    rows = [(label, c.precision, c.recall, c.f1, c.support) for label, c in counts[:_SHOWN]]
+    more = f"and {len(counts) - _SHOWN} labels more; " if len(counts) > _SHOWN else ""
+    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap); {scores.sentences:.4f} of sentences without mistake"
+    return [Table(["label", "precision", "recall", "F1", "tokens"], rows, more + note)]
+
+
+def figures(model: TagModel) -> dict[str, Any]:
+    return {
+        "labels": len(model.tagger.classes_),
+        "columns": ["word", *model.columns],
+        "scheme": None if model.file_scheme is None else model.file_scheme.value,
+        "trained_scheme": None if model.scheme is None else model.scheme.value,
+    }
+
+
+def write(model: TagModel, corpus: Corpus, given: Given, output: Path | None) -> str:
+    o, labels = given.options, model.tag(corpus)
+    if o.json and o.inline:
+        raise ValueError("--json and --inline exclude each other.")
+    if o.inline and model.scheme is None:
+        raise ValueError("--inline writes spans, which the labels of this model are not. Leave it out.")
+    if o.inline:
+        return format_inline(corpus, [cast(list[tuple[int, int, str]], spans(tags)) for tags in labels])
+    if o.json or corpus.records:
+        return "".join(format_json_lines(_placed(corpus), labels, o.keep_gold))
+    return "".join(format_conll(corpus, labels, keep_gold=o.keep_gold))
+
+
+def _placed(corpus: Corpus) -> Corpus:
+    """Sentences of a plain text with the characters that they and their words cover."""
+    if corpus.places is None:
+        return corpus
+    records = [
+        {
+            "text": corpus.text[places[0][0] : places[-1][1]],
+            "start_char": places[0][0],
+            "tokens": list(sentence.words),
+            "token_chars": [list(place) for place in places],
+        }
+        for sentence, places in zip(corpus.sentences, corpus.places, strict=True)
+    ]
+    return replace(corpus, records=records)
+
+
+def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], kind: str = "tag") -> TagModel | MostFrequent:
+    from casimir.tasks.tag.model import decode_model
+
+    return decode_model(meta, arrays, kind)
+
+
+def tagging_task(
+    name: str,
+    has_spans: bool | None = None,
+    made_up: Callable[[], tuple[Corpus, Corpus]] = made_up,
+    **texts: Any,
+) -> Task:
+    """A task of tagging under its own name; has_spans: whether labels write spans, None by what they look like."""
+    return Task(
+        name=name,
+        units="sentences",
+        columns={"F1": "f1", "token accuracy": "accuracy"},
+        train_options=Options,
+        use_options=UseOptions,
+        check=check,
+        read=partial(read, has_spans=has_spans),
+        made_up=made_up,
+        train=partial(train, kind=name),
+        baselines=partial(baselines, kind=name),
+        watch=watch,
+        score=score,
+        details=details,
+        figures=figures,
+        write=write,
+        decode=partial(decode, kind=name),
+        **texts,
+    )
+
+
+TASK = tagging_task(
+    "tag",
+    title="Tagging",
+    about="""Train a tagger for any labels, until its distance to the best possible objective is certified.
+
+    Files have a word and its columns per line, tabs or blanks between them, and a blank line after each sentence; or
+    JSON lines such as {"tokens": ["Paris"], "tags": ["B-LOC"]}. Labels that write spans (IOB1, IOB2, IOBES) are
+    recognised and scored by F1, others by accuracy.""",
+    data="Labelled column file, or JSON lines.",
+    scores="F1 of spans as the official CoNLL script counts it, accuracy of other labels, with confidence intervals.",
+    writes="""the file with predicted labels: as its last column or in the place of the labels it has. Plain text
+    (--text) is split into sentences and words first.""",
+    examples=(
+        "casimir train tag --train train.conll --dev dev.conll --model out/",
+        "casimir train tag --train train.conllu.tsv --word 2 --label 4 --columns word --model out/",
+        "casimir train tag --train train.jsonl --loss crf --model out/",
+        "casimir predict out/ --text letter.txt --inline",
+    ),
+)

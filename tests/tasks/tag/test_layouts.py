@@ -1,0 +1,71 @@
+"""Words and labels in any column, CoNLL-U files, and labels that write no spans."""
+
+from __future__ import annotations
+
+import pytest
+
+from casimir.tasks.tag.columns import Layout, parse_conll
+from casimir.tasks.tag.writer import format_conll
+
+CONLLU = """# newdoc
+# sent_id = 1
+1\tThe\tthe\tDET\t_\t_\t2\tdet\t_\t_
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdog\tdog\tNOUN\t_\t_\t0\troot\t_\t_
+2.1\tbarks\t_\t_\t_\t_\t_\t_\t_\t_
+"""
+
+
+def test_other_columns_are_called_by_their_place() -> None:
+    corpus = parse_conll("1 a X DT q\n2 b Y NN r\n", layout=Layout(word=2, label=4), spans=None)
+    assert corpus.columns == ("c1", "c3", "c5")
+    assert corpus.sentences[0].words == ("a", "b")
+    assert corpus.labels == [("DT", "NN")]
+    assert corpus.scheme is None
+
+
+def test_an_unlabelled_file_has_the_same_names() -> None:
+    layout, columns = Layout(word=2, label=4), ("c1", "c3", "c5")
+    corpus = parse_conll("1 a X q\n", labelled=None, columns=columns, layout=layout, spans=False)
+    assert not corpus.is_labelled
+    assert corpus.columns == columns
+    assert corpus.sentences[0].columns["c5"] == ("q",)
+
+
+def test_labels_are_written_where_they_stood_or_last() -> None:
+    layout = Layout(word=2, label=3)
+    corpus = parse_conll("1 a DT q\n", layout=layout, spans=False)
+    assert "".join(format_conll(corpus, [["NN"]])) == "1 a NN q\n\n"
+    assert "".join(format_conll(corpus, [["NN"]], keep_gold=True)) == "1 a DT NN q\n\n"
+    bare = parse_conll("1 a q\n", labelled=False, layout=layout)
+    assert "".join(format_conll(bare, [["NN"]])) == "1 a q NN\n\n"
+
+
+def test_conllu_comments_and_lines_that_are_no_words_are_skipped() -> None:
+    corpus = parse_conll(CONLLU, layout=Layout(word=2, label=4), spans=None)
+    assert corpus.sentences[0].words == ("The", "dog")
+    assert corpus.labels == [("DET", "NOUN")]
+
+
+def test_a_hash_may_be_a_word() -> None:
+    assert parse_conll("# NN\n1 CD\n", spans=None).sentences[0].words == ("#", "1")
+
+
+@pytest.mark.parametrize(
+    ("labels", "has_spans"), [("B-X O", True), ("I-X I-X", True), ("O O", False), ("DT NN", False), ("B-X NN", False)]
+)
+def test_spans_are_told_from_other_labels(labels: str, has_spans: bool) -> None:
+    first, second = labels.split()
+    assert (parse_conll(f"a {first}\nb {second}\n", spans=None).scheme is not None) == has_spans
+
+
+@pytest.mark.parametrize(("word", "label"), [(3, -1), (1, 4), (2, 3)])
+def test_columns_that_are_not_there_are_named(word: int, label: int) -> None:
+    with pytest.raises(ValueError, match="--word N, --label N"):
+        parse_conll("a DT\n", layout=Layout(word, label), name="file", spans=None)
+
+
+@pytest.mark.parametrize(("word", "label"), [(0, -1), (1, 1), (1, 0), (1, -2)])
+def test_impossible_layouts_are_refused(word: int, label: int) -> None:
+    with pytest.raises(ValueError, match="counted from 1"):
+        Layout(word, label)
