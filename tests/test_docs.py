@@ -76,6 +76,7 @@ def corpus_folder(tmp_path: Path) -> Path:
         corpus = read_conll(load_news().train if part == "train" else load_news().heldout)
         corpus.sentences[:] = list(islice(corpus.sentences, count))
         write_conll(tmp_path / f"{name}.conll", corpus)
+    (tmp_path / "letter.txt").write_text("Dear Ada, I am in Leeds. Write soon!\n", encoding="utf-8")
     return tmp_path
 
 
