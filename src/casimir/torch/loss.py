@@ -13,9 +13,9 @@ from casimir.costs import Cost
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
 from casimir.torch.function import LossFunction, Problem
-from casimir.torch.layout import Layout
-from casimir.torch.layouts import layout_of
 from casimir.torch.marginals import Marginals, marginals_of
+from casimir.torch.nodes import Nodes
+from casimir.torch.targets import as_given, read_targets
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -123,15 +123,15 @@ class StructuredLoss(nn.Module):
         structure, cost   those of this batch, where they belong to its examples: Tree(parents, L), IoU(boxes). Their
                      rows are those that are left, counted without holes
         """
-        layout = self._layout(scores, mask, lengths, structure)
-        weights = layout.read_targets(target)
-        problem = Problem.of(layout, pairwise, start, stop)
-        settings = (weights, self.cost if cost is None else cost, self.smoothing, self.mu)
+        nodes, targets = read_targets(self._nodes(scores, mask, lengths, structure), target, self.ignore_index)
+        problem = Problem.of(nodes, pairwise, start, stop)
+        settings = (targets, self.cost if cost is None else cost, self.smoothing, self.mu)
         apply: Any = LossFunction.apply
         losses: Tensor = apply(problem, settings, *problem.tensors)
         if self.reduction == "none":
             return losses
-        counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": layout.rows.counts @ weights}
+        weights = targets.weights
+        counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": nodes.rows.counts @ weights}
         return losses.sum() / max(float(counted[self.reduction]), 1.0)
 
     @_uncompiled
@@ -142,18 +142,19 @@ class StructuredLoss(nn.Module):
         Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list.
         """
         problem = self._problem(scores, mask, **parts)
-        return problem.layout.padded_outputs(problem.structure.max(problem.scores).outputs)
+        return as_given(problem.nodes, problem.structure.max(problem.scores).outputs, self.ignore_index)
 
     @_uncompiled
     @torch.no_grad()
     def topk(self, scores: Any, k: int, mask: Any = None, **parts: Any) -> TopOutputs:
         """The k best outputs and their scores; arguments as those of decode."""
         k, problem = positive_int(k, "k"), self._problem(scores, mask, **parts)
-        top, layout = problem.structure.topk(problem.scores, k), problem.layout
+        top, nodes = problem.structure.topk(problem.scores, k), problem.nodes
         # Outputs are put back rank by rank; where an example has fewer, its last one stands in and is removed.
-        ranks = [layout.padded_outputs([y[min(j, len(y) - 1)] for y in top.outputs]) for j in range(k)]
+        rows = ([y[min(j, len(y) - 1)] for y in top.outputs] for j in range(k))
+        ranks = [as_given(nodes, outputs, self.ignore_index) for outputs in rows]
         counts = [len(y) for y in top.outputs]
-        value = torch.from_numpy(top.value).to(layout.nodes)
+        value = torch.from_numpy(top.value).to(nodes.tensor)
         if not all(isinstance(rank, Tensor) for rank in ranks):
             lists = zip(*ranks, strict=True)
             return TopOutputs(value, [torch.stack(y[:n]) for y, n in zip(lists, counts, strict=True)])
@@ -197,13 +198,13 @@ class StructuredLoss(nn.Module):
         stop: Tensor | None = None,
         structure: Structure | None = None,
     ) -> Problem:
-        return Problem.of(self._layout(scores, mask, lengths, structure), pairwise, start, stop)
+        return Problem.of(self._nodes(scores, mask, lengths, structure), pairwise, start, stop)
 
-    def _layout(self, scores: Any, mask: Any, lengths: Any, structure: Structure | None) -> Layout:
+    def _nodes(self, scores: Any, mask: Any, lengths: Any, structure: Structure | None) -> Nodes:
         structure = self.structure if structure is None else structure
         if structure is None:
             raise ValueError(
                 "This StructuredLoss was made without a structure; give the one of the batch, such as "
                 "loss(scores, target, structure=Tree(parents, n_labels))."
             )
-        return layout_of(structure, scores, mask, lengths, self.ignore_index)
+        return Nodes(structure, scores, mask, lengths)
