@@ -80,7 +80,7 @@ class TensorLayout:
 
     @cached_property
     def is_choice(self) -> bool:
-        """Whether an output is one of the rows, and its score that of the row."""
+        """Whether an output is the number of a row, and a row has one score."""
         return self.output == () and (self.numbers,) == self.nodes
 
     @cached_property

@@ -61,7 +61,7 @@ class StructuredLoss(nn.Module):
         Tree         [B, T, L]       [L, L] or [B, T, L, L] (label, parent's) [B, T] labels
         Matching     [B, P, Q]                                                [B, P] columns
         Candidates   [B, M]                                                   [B] numbers of candidates
-        others       a list of what structure.scores takes, and of its outputs
+        others       as their `layout` says, see casimir.structures.TensorLayout
 
     What the mask leaves out, and every row whose target is ignore_index, is not there: a chain joins the positions on
     both sides of a hole, a matching has no such row, a candidate is not in the list. An example all of whose targets
@@ -115,8 +115,8 @@ class StructuredLoss(nn.Module):
     ) -> Tensor:
         """The loss of a batch, a scalar, or [B] with reduction "none".
 
-        mask         bool[B, T], True where there is something; anywhere, not only at the end. For matchings also
-                     [B, P, Q], which leaves out columns too; for lists a list of bool[p_i]
+        mask         bool[B, T], True where there is something; anywhere, not only at the end, where the layout has
+                     holes. For matrices also [B, P, Q], which leaves out columns too; for lists a list of bool[p_i]
         lengths      int[B] instead of a mask: the first rows are there
         pairwise     see above; None is zero. A transition into position t of a chain is pairwise[:, t - 1]
         start, stop  [L], added to the first and the last position of a chain
@@ -139,7 +139,8 @@ class StructuredLoss(nn.Module):
     def decode(self, scores: Any, mask: Any = None, **parts: Any) -> Any:
         """The best outputs, int64 in the shape of the targets with ignore_index where the mask is off; no cost.
 
-        Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list.
+        Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list, unless
+        all outputs have the same size, as those of Candidates.
         """
         problem = self._problem(scores, mask, **parts)
         return as_given(problem.nodes, problem.structure.max(problem.scores).outputs, self.ignore_index)
