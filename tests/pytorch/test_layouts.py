@@ -396,6 +396,15 @@ def test_a_structure_without_a_layout_is_told_what_is_missing() -> None:
         StructuredLoss(cs.BranchAndBound(Knapsack)).decode(noise(1, 3))
 
 
+@pytest.mark.parametrize("output", [(3,), (), ("T",)])
+def test_outputs_that_are_not_what_the_layout_says_are_refused(output: Any) -> None:
+    class Wrong(Span):
+        layout = TensorLayout(("T", 2), output, "T")
+
+    with pytest.raises(ValueError, match="Wrong gave example 0 an output of 2 numbers; its layout says TensorLayout"):
+        StructuredLoss(Wrong(), None, cs.L2()).decode(noise(2, 4, 2))
+
+
 def test_no_module_of_torch_knows_a_structure_by_its_class() -> None:
     for path in Path(casimir.torch.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

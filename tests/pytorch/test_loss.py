@@ -271,7 +271,9 @@ def test_candidates_keep_their_numbers_behind_a_mask() -> None:
     x, mask = noise(2, 5), torch.tensor([[0, 1, 1, 0, 1], [1, 1, 1, 1, 0]]) > 0
     loss = StructuredLoss(cs.Candidates(), cs.Hamming(), reduction="none")
     wanted = [max(x[i, j] + (j != t) for j in range(5) if mask[i, j]) - x[i, t] for i, t in enumerate((4, 0))]
-    np.testing.assert_allclose(loss(x, [4, 0], mask), wanted)
+    target = torch.tensor([4, 0])
+    np.testing.assert_allclose(loss(x, target, mask), wanted)
+    assert target.tolist() == [4, 0]
     torch.testing.assert_close(loss.decode(x, mask), x.masked_fill(~mask, -9.0).argmax(1))
     top = loss.topk(x, 4, mask)
     assert top.outputs[0].tolist()[3] == -100

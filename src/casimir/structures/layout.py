@@ -38,12 +38,17 @@ class TensorLayout:
             axes = getattr(self, name)
             if not isinstance(axes, tuple) or len(axes) > most or not all(_is_axis(axis) for axis in axes):
                 raise ValueError(f"{name}={axes!r}; it must be a tuple of names and sizes, {most} or fewer.")
-        if not self.nodes or not isinstance(self.nodes[0], str):
-            raise ValueError(f"nodes={self.nodes!r}; the first axis needs a name, as its size may differ.")
+        if not self.nodes or not str(self.nodes[0]).isidentifier():
+            raise ValueError(f"nodes={self.nodes!r}; the first axis needs a name such as 'T', as its size may differ.")
         if isinstance(self.numbers, str) and self.numbers not in self.nodes:
             raise ValueError(f"numbers={self.numbers!r} is no axis of nodes={self.nodes!r}.")
-        if self.edges is not None and self.n_labels is None:
+        if self.edges is None:
+            return
+        if self.n_labels is None:
             raise ValueError(f"edges={self.edges!r} need labels: nodes={self.nodes!r} must be a name and their number.")
+        if self.missing_edges is None and not self.edges.isidentifier():
+            row = self.nodes[0]
+            raise ValueError(f"edges={self.edges!r}; it must be '{row} - 1', '{row}' or a name of its own.")
 
     def __str__(self) -> str:
         """The axes of the nodes, as they are written in shapes."""
@@ -102,4 +107,6 @@ def labels_layout(n_labels: int, edges: str) -> TensorLayout:
 
 
 def _is_axis(axis: object) -> bool:
-    return isinstance(axis, str) or (isinstance(axis, int) and axis > 0)
+    if isinstance(axis, str):
+        return axis.removesuffix(" + 1").isidentifier()
+    return isinstance(axis, int) and axis > 0

@@ -103,6 +103,7 @@ def _place(nodes: Nodes, example: IntArray | None, k: int) -> list[int]:
 def as_given(nodes: Nodes, outputs: list[IntArray], ignore_index: int) -> Tensor | list[Tensor]:
     """Outputs of all examples in the numbering of the tensors given; what is not there is ignore_index."""
     y, sizes = np.concatenate([np.zeros(0, dtype=np.int64), *outputs]), [len(part) for part in outputs]
+    _check_sizes(nodes, sizes)
     if isinstance(nodes.layout.numbers, str):
         axis, example = nodes.axis(nodes.layout.numbers), np.repeat(np.arange(len(nodes)), sizes)
         y = y if axis.kept is None else axis.position[axis.offsets[:-1][example] + y]
@@ -115,6 +116,17 @@ def as_given(nodes: Nodes, outputs: list[IntArray], ignore_index: int) -> Tensor
     if rows.padded is not None:
         return torch.from_numpy(flat.reshape(len(nodes), rows.padded)).to(device)
     return [torch.from_numpy(part).to(device) for part in split_flat(flat, rows.bounds)]
+
+
+def _check_sizes(nodes: Nodes, sizes: list[int]) -> None:
+    """Whether outputs have as many numbers as the layout says."""
+    size = nodes.rows.counts if nodes.layout.output_per_row else nodes.layout.output_size
+    bad = np.flatnonzero(np.array(sizes) != (sizes if size is None else size))
+    if len(bad):
+        i = int(bad[0])
+        raise ValueError(
+            f"{nodes.name} gave example {i} an output of {sizes[i]} numbers; its layout says {nodes.layout!r}."
+        )
 
 
 def _rows_of_own(sizes: list[int], padded: bool) -> Rows:
