@@ -59,7 +59,8 @@ class Problem:
     def solve(self, targets: Targets, cost: Cost | None, smoothing: Smoothing, mu: float) -> Solved:
         """Losses f_mu(s + cost) - s(y) and their gradient by the scores, marginals - parts(y)."""
         structure: Any = self.structure
-        s, y = self.scores, self._truth(targets)
+        s, truth = self.scores, self._truth(targets)
+        y = truth if self.nodes.layout.output_per_row else list(truth)  # small ones are read one by one, and often
         if not len(self.chosen):
             labels = s.nodes.shape[1:]
             return Solved(np.zeros(0), Scores.unchecked(s.nodes, s.offsets, np.zeros((0, *labels, *labels)), s.offsets))
@@ -68,10 +69,10 @@ class Problem:
         if cost is not None:  # y costs nothing, so that its score stays as it is
             s = s + cost.parts(structure, s, y)
         if isinstance(smoothing, Entropy) and hasattr(structure, "soft_loss"):
-            return Solved(*structure.soft_loss(s, y.flat, mu))
+            return Solved(*structure.soft_loss(s, truth.flat, mu))
         answer = smoothing(structure, s, mu)
-        truth = indicator(structure, s, y)
-        return Solved(answer.value - s.dot(truth), answer.marginals - truth)
+        used = indicator(structure, s, y)
+        return Solved(answer.value - s.dot(used), answer.marginals - used)
 
     def gradients(self, difference: Scores, weights: FloatArray, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
         """sum_i weights[i] difference_i, given by the scores, for each of the tensors that is wanted."""

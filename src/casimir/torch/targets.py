@@ -37,12 +37,15 @@ def read_targets(nodes: Nodes, target: Any, ignore_index: int) -> tuple[Nodes, T
         y, offsets = _targets_of_own_sizes(nodes, target, ignore_index)
         known = np.diff(offsets) > 0
     else:
-        y = read_integers(target, (len(nodes), *map(int, nodes.layout.output)), "target").copy()
+        y = read_integers(target, (len(nodes), *map(int, nodes.layout.output)), "target")
         offsets = np.arange(len(nodes) + 1) * nodes.layout.output_size
         known = (y.reshape(-1, nodes.layout.output_size) != ignore_index).any(axis=1)
     example = np.repeat(np.arange(len(nodes)), np.diff(offsets))
-    there = np.flatnonzero(known[example])
-    y[there] = _numbers_left(nodes, y[there], example[there], ignore_index)
+    if known.all():
+        y = _numbers_left(nodes, y, example, ignore_index)
+    else:
+        y, there = y.copy(), np.flatnonzero(known[example])
+        y[there] = _numbers_left(nodes, y[there], example[there], ignore_index)
     return nodes, Targets(Outputs(y, offsets), known.astype(np.float64), np.flatnonzero(~known))
 
 
