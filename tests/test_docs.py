@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("experiments/*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 NEED_TORCH = {"torch.md", "bilstm_chain.py"}
 QUICK = {"bilstm_chain.py": ["--epochs", "1", "--sentences", "64"]}  # arguments of examples that take long
 
@@ -41,9 +42,14 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
 
 
 def run_python(page: Path) -> dict[str, Any]:
-    """The namespace that the page's blocks leave; errors point to the line of the page."""
+    """The namespace that the page's blocks leave; errors point to the line of the page.
+
+    A block that imports casimir.torch is left out where there is no PyTorch.
+    """
     namespace: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
     for line, text in blocks(page, "python"):
+        if "casimir.torch" in text and not HAS_TORCH:
+            continue
         exec(compile("\n" * (line - 1) + text, str(page), "exec", dont_inherit=True), namespace)
     return namespace
 
@@ -66,7 +72,7 @@ def contract_tests(namespace: dict[str, Any]) -> list[Any]:
 
 def with_torch(paths: list[Path]) -> list[Any]:
     """The paths, those that need PyTorch marked to be skipped without it."""
-    missing = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+    missing = pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch")
     return [pytest.param(p, marks=missing if p.name in NEED_TORCH else ()) for p in paths]
 
 

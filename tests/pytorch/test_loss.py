@@ -271,7 +271,9 @@ def test_candidates_keep_their_numbers_behind_a_mask() -> None:
     x, mask = noise(2, 5), torch.tensor([[0, 1, 1, 0, 1], [1, 1, 1, 1, 0]]) > 0
     loss = StructuredLoss(cs.Candidates(), cs.Hamming(), reduction="none")
     wanted = [max(x[i, j] + (j != t) for j in range(5) if mask[i, j]) - x[i, t] for i, t in enumerate((4, 0))]
-    np.testing.assert_allclose(loss(x, [4, 0], mask), wanted)
+    target = torch.tensor([4, 0])
+    np.testing.assert_allclose(loss(x, target, mask), wanted)
+    assert target.tolist() == [4, 0]
     torch.testing.assert_close(loss.decode(x, mask), x.masked_fill(~mask, -9.0).argmax(1))
     top = loss.topk(x, 4, mask)
     assert top.outputs[0].tolist()[3] == -100
@@ -461,9 +463,9 @@ def test_the_loss_is_a_module_that_can_be_shown_and_copied() -> None:
         (
             lambda f, x, y: f(x[0], y),
             ValueError,
-            r"\[6, 3\]; Chain needs \[B, T, L\]. For a single example",
+            r"\[6, 3\]; Chain needs \[B, T, 3\]. For a single example",
         ),
-        (lambda f, x, y: f(x[..., :2], y), ValueError, "scores has 2 labels in its last dimension; this Chain has 3"),
+        (lambda f, x, y: f(x[..., :2], y), ValueError, r"scores has shape \[2, 6, 2\]; Chain needs \[B, T, 3\]"),
         (lambda f, x, y: f(x.long(), y), TypeError, "scores has dtype torch.int64"),
         (lambda f, x, y: f(x, y[:, 1:]), ValueError, r"target has shape \[2, 5\]; the scores need \[2, 6\]"),
         (lambda f, x, y: f(x, y.double()), TypeError, "target has dtype float64; it must hold whole numbers"),
@@ -493,7 +495,11 @@ def test_the_loss_is_a_module_that_can_be_shown_and_copied() -> None:
             TypeError,
             r"scores\[0\] is a ndarray; it must be",
         ),
-        (lambda f, x, y: f([x[0], x[1, :, :2]], list(y)), ValueError, "scores has 2 labels in its last dimension"),
+        (
+            lambda f, x, y: f([x[0], x[1, :, :2]], list(y)),
+            ValueError,
+            r"scores\[1\] has shape \[6, 2\]; Chain needs",
+        ),
         (lambda f, x, y: f([x[0], x[1, :0]], [y[0], y[1, :0]]), ValueError, "Example 1 has nothing left"),
         (lambda f, x, y: f([], []), ValueError, "empty list"),
         (lambda f, x, y: f(x, [y[0], y[1, :3]]), ValueError, "target is ragged; the scores are one tensor"),
@@ -527,9 +533,9 @@ def test_nan_is_named_in_its_place_and_masked_nan_does_not_matter() -> None:
 def test_bad_batches_of_other_structures_are_named() -> None:
     candidates, matching = StructuredLoss(cs.Candidates()), StructuredLoss(cs.Matching(), None, cs.L2())
     x, w = noise(2, 4), noise(2, 3, 4)
-    with pytest.raises(ValueError, match=r"target\[1\] is 4; example 1 has the candidates 0 to 3"):
+    with pytest.raises(ValueError, match=r"target\[1\] is 4; there are 0 to 3, and -100 for"):
         candidates(x, [0, 4])
-    with pytest.raises(ValueError, match=r"target\[1\] is 2, a candidate that the mask leaves out"):
+    with pytest.raises(ValueError, match=r"target\[1\] is 2, which the mask leaves out of M"):
         candidates(x, [0, 2], torch.tensor([[1, 1, 1, 1], [1, 1, 0, 1]]))
     with pytest.raises(ValueError, match="Candidates has no pairwise scores"):
         candidates(x, [0, 1], pairwise=noise(4, 4))
@@ -542,15 +548,15 @@ def test_bad_batches_of_other_structures_are_named() -> None:
     with pytest.raises(ValueError, match="mask leaves out single cells"):
         matching(w, [[0, 1, 2], [0, 1, 2]], cells)
     cells[0, :, 0] = False
-    with pytest.raises(ValueError, match=r"target\[0, 0\] is 0, a column that the mask leaves out"):
+    with pytest.raises(ValueError, match=r"target\[0, 0\] is 0, which the mask leaves out of Q"):
         matching(w, [[0, 1, 2], [0, 1, 2]], cells)
-    with pytest.raises(ValueError, match="last column, the score of unmatched rows"):
+    with pytest.raises(ValueError, match=r"mask leaves out the last column of \[B, P, Q \+ 1\], which a Matching"):
         StructuredLoss(cs.Matching(null=True))(w, [[0, 1, 2], [0, 1, 2]], cells.flip(2))
     with pytest.raises(cs.Intractable, match=r"Use L2\(\) or Hard\(\)"):
         StructuredLoss(cs.Matching())(w, [[0, 1, 2], [0, 1, 2]])
     with pytest.raises(ValueError, match="Example 0 has scores of 3 nodes; its tree has 2"):
         StructuredLoss(cs.Tree([[-1, 0], [-1]], 3))(noise(2, 3, 3), torch.zeros(2, 3).long())
-    with pytest.raises(ValueError, match="A BoxSearch takes no mask"):
+    with pytest.raises(ValueError, match="Column 0 of example 0 is left out and a later one is not; a BoxSearch has"):
         StructuredLoss(cs.BoxSearch(), None, cs.Hard())(w, [[0, 0, 0, 0]] * 2, cells)
 
 

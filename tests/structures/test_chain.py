@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from casimir.scores import Scores
+from casimir.structures.base import indicator
 from casimir.structures.chain import Chain
 from casimir.testing import Listing, StructureContract, flatten, list_chain, rank
 
@@ -83,6 +84,23 @@ def test_scores_without_edges_count_them_as_zero() -> None:
     no_edges = Scores(s.nodes, s.offsets)
     assert CHAIN.max(no_edges).value == CHAIN.max(s).value
     assert CHAIN.score_of(no_edges, [np.array([1, 0])]).tolist() == [6.0]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("allowed", [None, [[True, True], [False, True]]])
+def test_the_soft_loss_is_expect_minus_the_score_and_its_gradient(shared: bool, allowed: object) -> None:
+    rng, chain = np.random.default_rng(0), Chain(2, allowed)
+    pairwise = rng.normal(size=(2, 2)) if shared else [rng.normal(size=(p - 1, 2, 2)) for p in (4, 1, 3)]
+    s = chain.scores([rng.normal(size=(p, 2)) for p in (4, 1, 3)], pairwise)
+    y = [np.array([0, 0, 1, 1]), np.array([1]), np.array([0, 1, 1])]
+    losses, gradient = chain.soft_loss(s, np.concatenate(y), 0.7)
+    soft, truth = chain.expect(s, 0.7), indicator(chain, s, y)
+    np.testing.assert_allclose(losses, soft.value - chain.score_of(s, y), atol=1e-12)
+    wanted = soft.marginals - truth
+    np.testing.assert_allclose(gradient.nodes, wanted.nodes, atol=1e-12)
+    edges = [wanted.pairwise(i) for i in range(3)]
+    summed = np.stack([part.sum(axis=0) for part in edges])
+    np.testing.assert_allclose(gradient.edges, summed if shared else np.concatenate(edges), atol=1e-12)
 
 
 def test_long_chains_keep_their_precision() -> None:

@@ -9,6 +9,7 @@ from casimir.structures.chain import Chain
 from casimir.structures.enumerated import Enumerated
 from casimir.structures.graph_cut import GraphCut
 from casimir.structures.junction import JunctionTree
+from casimir.structures.layout import TensorLayout
 from casimir.structures.matching import Matching
 from casimir.structures.tree import Tree
 
@@ -25,6 +26,7 @@ __all__ = [
     "JunctionTree",
     "Matching",
     "Structure",
+    "TensorLayout",
     "TopK",
     "Tree",
     "bmmf",

@@ -83,6 +83,9 @@ class Structure(Protocol):
     restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
                                (of Enumerated: which listed outputs) are left, a list of bool arrays or None
     check_allowed(s, y, name)  raises where an output int[p_i] in the list y is not allowed
+    soft_loss(s, y, mu)        (float64[n], Scores): expect(s, mu) - score_of(s, y) and its gradient by s; y int64[*]:
+                               all outputs in a row. Where s has one [L, L], edges may be one sum per example
+    layout                     TensorLayout: how scores and outputs lie in tensors, for casimir.torch
     forbidden(s)               Scores of 0 and -inf that its oracles add to s, None when nothing is forbidden: nodes
                                [N, L], edges one [L, L] for all edges or None
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from casimir._validate import all_finite, as_float, check_finite_parts, positive
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, segment_sums
 from casimir.structures.base import Expectation, check_layout, check_mixture, check_scores
+from casimir.structures.layout import TensorLayout
 from casimir.structures.search import SearchOracles, SearchResult, check_on_budget
 
 
@@ -40,6 +41,7 @@ class BoxSearch(SearchOracles):
     bound: str = "columns"
     node_budget: int = 1_000_000
     on_budget: str = "warn"
+    layout: ClassVar[TensorLayout] = TensorLayout(("H", "W"), (4,))
 
     def __post_init__(self) -> None:
         if self.bound not in ("columns", "corners"):

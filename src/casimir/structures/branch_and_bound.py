@@ -12,6 +12,7 @@ from casimir._validate import all_finite, positive_int, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.structures.base import Expectation, check_mixture
+from casimir.structures.layout import TensorLayout
 from casimir.structures.search import SearchOracles, SearchResult, best_first, check_on_budget
 
 
@@ -25,12 +26,14 @@ class BranchAndBound(SearchOracles):
     data         what else the problem needs, one entry per example; then it is made by problem(s, data[i])
     node_budget  nodes that may be split per example
     on_budget    "warn" or "raise" when that was not enough
+    layout       how scores and outputs lie in tensors, for `casimir.torch` alone
     """
 
     problem: Callable[..., Any]
     data: Sequence[Any] | None = None
     node_budget: int = 1_000_000
     on_budget: str = "warn"
+    layout: TensorLayout | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "node_budget", positive_int(self.node_budget, "node_budget"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from casimir.structures.base import (
     pad_topk,
     weighted_counts,
 )
+from casimir.structures.layout import TensorLayout
 from casimir.structures.masks import Masks
 from casimir.structures.restricted import Restricted
 
@@ -27,6 +28,8 @@ from casimir.structures.restricted import Restricted
 @dataclass(frozen=True)
 class Candidates:
     """score(j) = values[j], j in {0..m-1}. An output is one index, int64[1]; scores.unary(i) is float64[m_i]."""
+
+    layout: ClassVar[TensorLayout] = TensorLayout(("M",), (), "M", holes=True)
 
     def scores(self, values: Any) -> Scores:
         """values: list of [m_i], one score per candidate."""

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from casimir._validate import (
-    flat_labels,
-    positive_float,
-    positive_int,
-    ragged_float,
-)
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir._validate import flat_labels, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
 from casimir.structures.allowed import AllowedLabels, same
 from casimir.structures.base import Expectation, check_layout, check_scores, node_costs
+from casimir.structures.layout import TensorLayout, labels_layout
 from casimir.structures.masks import BoolArray, Masks, Seen
 from casimir.structures.pairwise import EdgeLists, is_matrix, shared_scores
+
+_WORTH_A_THREAD = 400_000  # products of messages and transitions: about half a millisecond
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +70,10 @@ class Chain(AllowedLabels):
     def __repr__(self) -> str:
         return f"Chain({self._described('allowed_start', 'allowed_stop')})"
 
+    @property
+    def layout(self) -> TensorLayout:
+        return labels_layout(self.n_labels, "T - 1")
+
     def scores(self, unary: Any, pairwise: Any) -> Scores:
         """unary: list of [p_i, L]; pairwise: [L, L] (from, to) shared by all, or a list of [p_i - 1, L, L]."""
         labels = self.n_labels
@@ -85,6 +89,19 @@ class Chain(AllowedLabels):
         mu = positive_float(mu, "mu")
         value, nodes, edges = self._call("expect", s, mu)
         return Expectation(value, Scores.unchecked(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
+
+    def soft_loss(self, s: Scores, y: IntArray, mu: float) -> tuple[FloatArray, Scores]:
+        """float64[n] = expect(s, mu) - score_of(s, y) and its gradient by the scores; y int64[N], all labels in a row.
+
+        Where the scores have one matrix for all edges, the gradient has one per example, the sum over its edges.
+        """
+        forbidden, labels = self.forbidden(s), self.n_labels
+        s = s if forbidden is None else s + forbidden
+        edges = np.zeros((labels, labels)) if s.edges is None else s.edges
+        threads = min(n_threads(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
+        losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
+        edge_offsets = np.arange(len(s.offsets)) if edges.ndim == 2 else chain_edge_offsets(s.offsets)
+        return losses, Scores.unchecked(nodes, s.offsets, pairs, edge_offsets)
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""

@@ -13,6 +13,7 @@ from casimir._threads import n_threads
 from casimir._validate import positive_float, positive_int
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures.base import Best, Pulled, TopK, check_scores, node_costs, pad_topk, split_flat, split_outputs
+from casimir.structures.layout import TensorLayout, labels_layout
 from casimir.structures.masks import Masks
 from casimir.structures.pairwise import EdgeLists
 from casimir.structures.restricted import Restricted
@@ -65,6 +66,10 @@ class LabelledGraph(NativeOracles):
     n_labels: int
     nodes_are_labels = True
     _edges: EdgeLists
+
+    @property
+    def layout(self) -> TensorLayout:
+        return labels_layout(self.n_labels, "edges")
 
     def __len__(self) -> int:
         return len(self._edges)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from casimir._validate import as_float, finite_float, positive_float, positive_int, ragged_float, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Best, Expectation, TopK, check_layout, check_mixture, check_scores
+from casimir.structures.layout import TensorLayout
 from casimir.structures.restricted import kept_rows
 
 
@@ -62,6 +63,8 @@ class Enumerated:
     >>> spins.max(spins.scores([[1.0, -2.0, 0.5]])).outputs
     [array([1, 0])]
     """
+
+    layout: ClassVar[TensorLayout] = TensorLayout(("M",), ("P",))
 
     def __init__(self, outputs: Any, parts: Callable[[IntArray], Any] | Any) -> None:
         given = sequence_of(outputs, "outputs")

@@ -19,6 +19,7 @@ from casimir.structures.base import (
     weighted_counts,
 )
 from casimir.structures.core_oracles import NativeOracles
+from casimir.structures.layout import TensorLayout
 from casimir.structures.masks import Masks
 from casimir.structures.restricted import Restricted
 
@@ -26,6 +27,8 @@ _MORE_ROWS = (
     "every row takes a column of its own. Transpose the weights, or use Matching(null=True), "
     "whose last column is the score of leaving a row unmatched."
 )
+_FULL = TensorLayout(("P", "Q"), ("P",), "Q", holes=True)
+_PARTIAL = TensorLayout(("P", "Q + 1"), ("P",), "Q + 1", holes=True)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Matching(NativeOracles):
         if not isinstance(self.null, bool | np.bool_):
             raise TypeError(f"null={self.null!r}; it must be True or False.")
         object.__setattr__(self, "null", bool(self.null))
+
+    @property
+    def layout(self) -> TensorLayout:
+        return _PARTIAL if self.null else _FULL
 
     def scores(self, weights: Any) -> Scores:
         """weights: list of [p_i, q_i] with p_i <= q_i; with null a list of [p_i, q_i + 1], any p_i and q_i."""

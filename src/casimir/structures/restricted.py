@@ -14,7 +14,7 @@ from casimir.structures.base import Best, Expectation, Pulled, Structure, TopK
 from casimir.structures.masks import BoolArray, Masks, Seen
 
 _NEVER = 800.0  # exp(-800) is 0 in doubles
-_OFFERED = ("scores", "n_labels", "parts_of_cost", "label_shapes")  # passed on where the structure has them
+_OFFERED = ("scores", "n_labels", "parts_of_cost", "label_shapes", "layout")  # passed on where the structure has them
 
 
 class Restricted:

@@ -13,6 +13,7 @@ from casimir.scores import IntArray, Scores, offsets_of, ragged_rows
 from casimir.structures.allowed import AllowedLabels, same
 from casimir.structures.base import Expectation
 from casimir.structures.core_oracles import LabelledGraph
+from casimir.structures.layout import TensorLayout, labels_layout
 from casimir.structures.masks import BoolArray, Masks, Seen
 from casimir.structures.pairwise import EdgeLists
 
@@ -64,6 +65,10 @@ class Tree(AllowedLabels, LabelledGraph):
 
     def __repr__(self) -> str:
         return f"Tree(<{len(self)} of {self.offsets[-1]} nodes>, {self._described()})"
+
+    @property
+    def layout(self) -> TensorLayout:
+        return labels_layout(self.n_labels, "T")
 
     @property
     def offsets(self) -> IntArray:

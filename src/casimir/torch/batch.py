@@ -70,6 +70,24 @@ class Rows:
         """int64[N]: the place of each kept row in its example, as it was given."""
         return self.numbers - np.repeat(self.bounds[:-1], self.counts)
 
+    def ranks(self) -> IntArray:
+        """int64[sum sizes]: the place of each row among the kept ones of its example, -1 where it is not kept."""
+        ranks = np.full(self.bounds[-1], -1)
+        ranks[self.numbers] = self._rank
+        return ranks
+
+    def first_hole(self) -> list[int] | None:
+        """[example, position] of the first row that is not kept though a later one of its example is."""
+        if self.kept is None:
+            return None
+        behind = np.flatnonzero(self.position != self._rank)
+        return [int(self.example[behind[0]]), int(self._rank[behind[0]])] if len(behind) else None
+
+    @property
+    def _rank(self) -> IntArray:
+        """int64[N]: the place of each kept row among those of its example."""
+        return np.arange(self.offsets[-1]) - np.repeat(self.offsets[:-1], self.counts)
+
     def take(self, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The kept entries of flat [sum sizes, ...]; flat itself where all are kept."""
         return flat if self.kept is None else flat[self.kept]
@@ -124,7 +142,7 @@ def _ragged_rows(given: Sequence[Tensor], mask: Any, lengths: Any, name: str) ->
 
 def as_mask(mask: Any, name: str) -> BoolArray:
     """bool of the same shape; True and 1 are kept."""
-    array = np.asarray(mask.detach().cpu() if isinstance(mask, Tensor) else mask)
+    array = _as_array(mask)
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind not in "iu" or not np.isin(array, (0, 1)).all():
@@ -133,7 +151,7 @@ def as_mask(mask: Any, name: str) -> BoolArray:
 
 
 def _read_lengths(lengths: Any, size: int, width: int) -> IntArray:
-    array = np.asarray(lengths.detach().cpu() if isinstance(lengths, Tensor) else lengths)
+    array = _as_array(lengths)
     if array.shape != (size,) or array.dtype.kind not in "iu":
         raise ValueError(f"lengths is {array.dtype}{list(array.shape)}; it must be {size} whole numbers.")
     bad = np.flatnonzero((array < 0) | (array > width))
@@ -146,7 +164,7 @@ def read_integers(given: Any, shape: tuple[int, ...] | list[int], name: str) -> 
     """Flat int64 from a tensor of the given shape, or from a list with shape[i] entries per example."""
     if isinstance(shape, tuple):
         try:
-            array = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given)
+            array = _as_array(given)
         except ValueError:
             raise ValueError(f"{name} is ragged; the scores are one tensor, so it must be {list(shape)} too.") from None
         if array.shape != shape:
@@ -154,7 +172,7 @@ def read_integers(given: Any, shape: tuple[int, ...] | list[int], name: str) -> 
     else:
         if isinstance(given, Tensor) or len(given) != len(shape):
             raise ValueError(f"{name} must be a list of {len(shape)} tensors, as the scores are.")
-        parts = [np.asarray(part.detach().cpu() if isinstance(part, Tensor) else part) for part in given]
+        parts = [_as_array(part) for part in given]
         for i, (part, size) in enumerate(zip(parts, shape, strict=True)):
             if part.shape != (size,):
                 raise ValueError(f"{name}[{i}] has shape {list(part.shape)}; the scores need {[size]}.")
@@ -162,6 +180,12 @@ def read_integers(given: Any, shape: tuple[int, ...] | list[int], name: str) -> 
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} has dtype {array.dtype}; it must hold whole numbers, such as torch.int64.")
     return np.ascontiguousarray(array.reshape(-1), dtype=np.int64)
+
+
+def _as_array(given: Any) -> npt.NDArray[Any]:
+    if isinstance(given, list | tuple):
+        given = [_as_array(part) if isinstance(part, Tensor) else part for part in given]
+    return np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given)
 
 
 def flat_array(tensor: Tensor, tail: int) -> npt.NDArray[Any]:

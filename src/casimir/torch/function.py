@@ -12,19 +12,15 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
-from casimir._native import core
-from casimir._threads import n_threads
+from casimir._outputs import Outputs, as_outputs
 from casimir.costs import Cost
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Entropy, Smoothing
 from casimir.structures.base import Structure, indicator
-from casimir.structures.chain import Chain
 from casimir.torch.batch import as_float64, flat_array, scattered
 from casimir.torch.edges import Edges, read_edges
-from casimir.torch.layout import Layout
-from casimir.torch.layouts import Labels
-
-_WORTH_A_THREAD = 400_000  # products of messages and transitions: about half a millisecond
+from casimir.torch.nodes import Nodes
+from casimir.torch.targets import Targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +31,7 @@ class Problem:
     tensors  (nodes, edges, start, stop), None where there is none; gradients go back through them
     """
 
-    layout: Layout
+    nodes: Nodes
     structure: Structure
     chosen: IntArray
     scores: Scores
@@ -43,101 +39,90 @@ class Problem:
     tensors: tuple[Tensor | None, ...]
 
     @classmethod
-    def of(cls, layout: Layout, pairwise: Any, start: Tensor | None, stop: Tensor | None) -> Problem:
-        chosen = layout.chosen()
-        structure = layout.structure if len(chosen) == len(layout) else layout.structure.select(chosen)
-        nodes, offsets = layout.arrays()
-        edges = None
-        if pairwise is not None:
-            if not isinstance(layout, Labels):
-                raise ValueError(f"A {layout.name} has no pairwise scores; leave pairwise out.")
-            edges = read_edges(layout, pairwise)
-        ends = (("start", start, offsets[:-1]), ("stop", stop, offsets[1:] - 1))
-        for name, tensor, rows in ends:
+    def of(cls, nodes: Nodes, pairwise: Any, start: Tensor | None, stop: Tensor | None) -> Problem:
+        chosen = nodes.chosen()
+        structure = nodes.structure if len(chosen) == len(nodes) else nodes.structure.select(chosen)
+        values, offsets, shapes = nodes.arrays()
+        edges = None if pairwise is None else read_edges(nodes, pairwise)
+        for name, tensor, rows in (("start", start, offsets[:-1]), ("stop", stop, offsets[1:] - 1)):
             if tensor is not None:
-                values = _end_scores(layout, tensor, name)
-                nodes = nodes.copy() if np.may_share_memory(nodes, flat_array(layout.nodes, layout.tail)) else nodes
-                nodes[rows] += values
+                added = _end_scores(nodes, tensor, name)
+                values = values.copy() if np.may_share_memory(values, flat_array(nodes.tensor, nodes.tail)) else values
+                values[rows] += added
         if edges is None:
-            scores = Scores(nodes, offsets, shapes=layout.shapes())
+            scores = Scores.unchecked(values, offsets, shapes=shapes)
         else:
-            own = edges.values.ndim == 3
-            scores = Scores(nodes, offsets, edges.values, edges.offsets if own else None)
-        tensors = (layout.nodes, None if edges is None else edges.tensor, start, stop)
-        return cls(layout, structure, chosen, scores, edges, tensors)
+            scores = Scores.unchecked(values, offsets, edges.values, edges.offsets if edges.values.ndim == 3 else None)
+        tensors = (nodes.tensor, None if edges is None else edges.tensor, start, stop)
+        return cls(nodes, structure, chosen, scores, edges, tensors)
 
-    def solve(self, cost: Cost | None, smoothing: Smoothing, mu: float) -> Solved:
+    def solve(self, targets: Targets, cost: Cost | None, smoothing: Smoothing, mu: float) -> Solved:
         """Losses f_mu(s + cost) - s(y) and their gradient by the scores, marginals - parts(y)."""
+        structure: Any = self.structure
+        s, truth = self.scores, self._truth(targets)
+        y = truth if self.nodes.layout.output_per_row else list(truth)  # small ones are read one by one, and often
         if not len(self.chosen):
-            labels = self.scores.nodes.shape[1:]
-            return Solved(np.zeros(0), np.zeros(self.scores.nodes.shape), np.zeros((0, *labels, *labels)))
-        s = self.scores
-        if hasattr(self.structure, "check_allowed"):
-            self.structure.check_allowed(s, self.layout.outputs(), "target")
+            labels = s.nodes.shape[1:]
+            return Solved(np.zeros(0), Scores.unchecked(s.nodes, s.offsets, np.zeros((0, *labels, *labels)), s.offsets))
+        if hasattr(structure, "check_allowed"):
+            structure.check_allowed(s, y, "target")
         if cost is not None:  # y costs nothing, so that its score stays as it is
-            s = s + cost.parts(self.structure, s, self.layout.outputs())
-        if isinstance(smoothing, Entropy) and isinstance(self.structure, Chain) and isinstance(self.layout, Labels):
-            forbidden = self.structure.forbidden(s)
-            return _soft_chain_loss(s if forbidden is None else s + forbidden, self.layout.flat_targets, mu)
-        answer = smoothing(self.structure, s, mu)
-        truth = indicator(self.structure, s, self.layout.outputs())
-        edges = answer.marginals.edges
-        if edges is not None and truth.edges is not None:
-            edges = edges - truth.edges
-        return Solved(answer.value - s.dot(truth), answer.marginals.nodes - truth.nodes, edges)
+            s = s + cost.parts(structure, s, y)
+        if isinstance(smoothing, Entropy) and hasattr(structure, "soft_loss"):
+            return Solved(*structure.soft_loss(s, truth.flat, mu))
+        answer = smoothing(structure, s, mu)
+        used = indicator(structure, s, y)
+        return Solved(answer.value - s.dot(used), answer.marginals - used)
 
-    def gradients(self, solved: Solved, weights: FloatArray, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
-        """sum_i weights[i] grad loss_i for each of the tensors that is wanted."""
-        offsets, tail = self.scores.offsets, self.layout.tail
-        per_row = np.repeat(weights, np.diff(offsets))
-        nodes = solved.nodes * (per_row[:, None] if solved.nodes.ndim == 2 else per_row)
+    def gradients(self, difference: Scores, weights: FloatArray, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
+        """sum_i weights[i] difference_i, given by the scores, for each of the tensors that is wanted."""
+        offsets, per_row = difference.offsets, np.repeat(weights, np.diff(difference.offsets))
+        nodes = difference.nodes * (per_row[:, None] if difference.nodes.ndim == 2 else per_row)
         found: list[Tensor | None] = [None] * 4
         like = self.tensors
         if wanted[0] and like[0] is not None:
-            found[0] = scattered(nodes, self.layout.index(), like[0], tail)
-        if wanted[1] and like[1] is not None and self.edges is not None and solved.edges is not None:
-            found[1] = self._edge_gradient(solved.edges, solved.summed, weights, self.edges)
+            found[0] = scattered(nodes, self.nodes.index(), like[0], self.nodes.tail)
+        if wanted[1] and self.edges is not None:
+            found[1] = _edge_gradient(difference, weights, self.edges)
         for place, rows in ((2, offsets[:-1]), (3, offsets[1:] - 1)):
             end = like[place]
             if wanted[place] and end is not None:
                 found[place] = torch.from_numpy(nodes[rows].sum(axis=0)).to(end)
         return tuple(found)
 
-    def _edge_gradient(self, difference: FloatArray, summed: bool, weights: FloatArray, edges: Edges) -> Tensor:
-        per_edge = weights if summed else np.repeat(weights, np.diff(edges.offsets))
-        if edges.shared:
-            total = np.tensordot(per_edge, difference, axes=1)
-            return torch.from_numpy(total).to(edges.tensor)
-        return scattered(difference * per_edge[:, None, None], edges.index, edges.tensor, 2)
+    def _truth(self, targets: Targets) -> Outputs:
+        """The targets; the best output stands in where there is none, for a loss that does not count."""
+        if not len(targets.unknown):
+            return targets.outputs
+        outputs, unknown = list(targets.outputs), targets.unknown
+        best = self.structure.select(unknown).max(self.scores.select(unknown)).outputs
+        for i, output in zip(unknown.tolist(), best, strict=True):
+            outputs[i] = output
+        found = as_outputs(outputs)
+        assert isinstance(found, Outputs)
+        return found
 
 
 class Solved(NamedTuple):
-    """Losses float64[n], and marginals minus the parts of the truth.
-
-    nodes   float64[N, ...]
-    edges   float64[M, L, L], one per edge, or float64[n, L, L], the sum over the edges of each example
-    summed  whether it is the latter
-    """
+    """Losses float64[n], and marginals minus the parts of the truth; edges may be one sum per example."""
 
     losses: FloatArray
-    nodes: FloatArray
-    edges: FloatArray | None
-    summed: bool = False
+    difference: Scores
 
 
-def _soft_chain_loss(s: Scores, y: IntArray, mu: float) -> Solved:
-    """The CRF loss of chains in one call of the core, which adds up the edges of a shared matrix itself."""
-    labels = s.nodes.shape[1]
-    edges = np.zeros((labels, labels)) if s.edges is None else s.edges
-    threads = min(n_threads(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
-    losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
-    return Solved(losses, nodes, pairs, edges.ndim == 2)
+def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Tensor | None:
+    if difference.edges is None or difference.edge_offsets is None:
+        return None
+    per_edge = np.repeat(weights, np.diff(difference.edge_offsets))
+    if edges.shared:
+        return torch.from_numpy(np.tensordot(per_edge, difference.edges, axes=1)).to(edges.tensor)
+    return scattered(difference.edges * per_edge[:, None, None], edges.index, edges.tensor, 2)
 
 
-def _end_scores(layout: Layout, tensor: Any, name: str) -> FloatArray:
-    if not isinstance(layout.structure, Chain):
-        raise ValueError(f"{name} scores are for chains; a {layout.name} has no first and last row.")
-    labels = layout.nodes.shape[-1]
+def _end_scores(nodes: Nodes, tensor: Any, name: str) -> FloatArray:
+    labels = nodes.layout.n_labels
+    if nodes.layout.missing_edges != 1:
+        raise ValueError(f"{name} scores are for chains; a {nodes.name} has no first and last row.")
     if not isinstance(tensor, Tensor) or tuple(tensor.shape) != (labels,) or not tensor.is_floating_point():
         given = f"{tensor.dtype}{list(tensor.shape)}" if isinstance(tensor, Tensor) else type(tensor).__name__
         raise ValueError(f"{name} is {given}; it must be a floating point tensor [{labels}], one score per label.")
@@ -152,20 +137,19 @@ class LossFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, problem: Problem, settings: tuple[Any, ...], *tensors: Tensor | None) -> Tensor:
-        weights, *oracle = settings
-        ctx.problem, ctx.weights, ctx.solved = problem, weights, problem.solve(*oracle)
-        losses = np.zeros(len(problem.layout))
+        ctx.problem, ctx.weights, ctx.solved = problem, settings[0].weights, problem.solve(*settings)
+        losses = np.zeros(len(problem.nodes))
         losses[problem.chosen] = ctx.solved.losses
-        nodes = problem.layout.nodes
-        dtype = torch.promote_types(nodes.dtype, torch.float32)
-        return torch.from_numpy(losses * weights).to(nodes.device, dtype)
+        scores = problem.nodes.tensor
+        dtype = torch.promote_types(scores.dtype, torch.float32)
+        return torch.from_numpy(losses * ctx.weights).to(scores.device, dtype)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         problem: Problem = ctx.problem
         given = upstream[0].detach().to("cpu", torch.float64).numpy()
         weights = (given * ctx.weights)[problem.chosen]
-        found = problem.gradients(ctx.solved, weights, ctx.needs_input_grad[2:])
+        found = problem.gradients(ctx.solved.difference, weights, ctx.needs_input_grad[2:])
         return None, None, *differentiated_once(found, upstream, problem.tensors)
 
 

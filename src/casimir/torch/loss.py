@@ -13,9 +13,9 @@ from casimir.costs import Cost
 from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
 from casimir.torch.function import LossFunction, Problem
-from casimir.torch.layout import Layout
-from casimir.torch.layouts import layout_of
 from casimir.torch.marginals import Marginals, marginals_of
+from casimir.torch.nodes import Nodes
+from casimir.torch.targets import as_given, read_targets
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -61,7 +61,7 @@ class StructuredLoss(nn.Module):
         Tree         [B, T, L]       [L, L] or [B, T, L, L] (label, parent's) [B, T] labels
         Matching     [B, P, Q]                                                [B, P] columns
         Candidates   [B, M]                                                   [B] numbers of candidates
-        others       a list of what structure.scores takes, and of its outputs
+        others       as their `layout` says, see casimir.structures.TensorLayout
 
     What the mask leaves out, and every row whose target is ignore_index, is not there: a chain joins the positions on
     both sides of a hole, a matching has no such row, a candidate is not in the list. An example all of whose targets
@@ -115,23 +115,23 @@ class StructuredLoss(nn.Module):
     ) -> Tensor:
         """The loss of a batch, a scalar, or [B] with reduction "none".
 
-        mask         bool[B, T], True where there is something; anywhere, not only at the end. For matchings also
-                     [B, P, Q], which leaves out columns too; for lists a list of bool[p_i]
+        mask         bool[B, T], True where there is something; anywhere, not only at the end, where the layout has
+                     holes. For matrices also [B, P, Q], which leaves out columns too; for lists a list of bool[p_i]
         lengths      int[B] instead of a mask: the first rows are there
         pairwise     see above; None is zero. A transition into position t of a chain is pairwise[:, t - 1]
         start, stop  [L], added to the first and the last position of a chain
         structure, cost   those of this batch, where they belong to its examples: Tree(parents, L), IoU(boxes). Their
                      rows are those that are left, counted without holes
         """
-        layout = self._layout(scores, mask, lengths, structure)
-        weights = layout.read_targets(target)
-        problem = Problem.of(layout, pairwise, start, stop)
-        settings = (weights, self.cost if cost is None else cost, self.smoothing, self.mu)
+        nodes, targets = read_targets(self._nodes(scores, mask, lengths, structure), target, self.ignore_index)
+        problem = Problem.of(nodes, pairwise, start, stop)
+        settings = (targets, self.cost if cost is None else cost, self.smoothing, self.mu)
         apply: Any = LossFunction.apply
         losses: Tensor = apply(problem, settings, *problem.tensors)
         if self.reduction == "none":
             return losses
-        counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": layout.rows.counts @ weights}
+        weights = targets.weights
+        counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": nodes.rows.counts @ weights}
         return losses.sum() / max(float(counted[self.reduction]), 1.0)
 
     @_uncompiled
@@ -139,21 +139,23 @@ class StructuredLoss(nn.Module):
     def decode(self, scores: Any, mask: Any = None, **parts: Any) -> Any:
         """The best outputs, int64 in the shape of the targets with ignore_index where the mask is off; no cost.
 
-        Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list.
+        Takes lengths, pairwise, start, stop and structure as the loss does. Scores that are a list give a list, unless
+        all outputs have the same size, as those of Candidates.
         """
         problem = self._problem(scores, mask, **parts)
-        return problem.layout.padded_outputs(problem.structure.max(problem.scores).outputs)
+        return as_given(problem.nodes, problem.structure.max(problem.scores).outputs, self.ignore_index)
 
     @_uncompiled
     @torch.no_grad()
     def topk(self, scores: Any, k: int, mask: Any = None, **parts: Any) -> TopOutputs:
         """The k best outputs and their scores; arguments as those of decode."""
         k, problem = positive_int(k, "k"), self._problem(scores, mask, **parts)
-        top, layout = problem.structure.topk(problem.scores, k), problem.layout
+        top, nodes = problem.structure.topk(problem.scores, k), problem.nodes
         # Outputs are put back rank by rank; where an example has fewer, its last one stands in and is removed.
-        ranks = [layout.padded_outputs([y[min(j, len(y) - 1)] for y in top.outputs]) for j in range(k)]
+        rows = ([y[min(j, len(y) - 1)] for y in top.outputs] for j in range(k))
+        ranks = [as_given(nodes, outputs, self.ignore_index) for outputs in rows]
         counts = [len(y) for y in top.outputs]
-        value = torch.from_numpy(top.value).to(layout.nodes)
+        value = torch.from_numpy(top.value).to(nodes.tensor)
         if not all(isinstance(rank, Tensor) for rank in ranks):
             lists = zip(*ranks, strict=True)
             return TopOutputs(value, [torch.stack(y[:n]) for y, n in zip(lists, counts, strict=True)])
@@ -197,13 +199,13 @@ class StructuredLoss(nn.Module):
         stop: Tensor | None = None,
         structure: Structure | None = None,
     ) -> Problem:
-        return Problem.of(self._layout(scores, mask, lengths, structure), pairwise, start, stop)
+        return Problem.of(self._nodes(scores, mask, lengths, structure), pairwise, start, stop)
 
-    def _layout(self, scores: Any, mask: Any, lengths: Any, structure: Structure | None) -> Layout:
+    def _nodes(self, scores: Any, mask: Any, lengths: Any, structure: Structure | None) -> Nodes:
         structure = self.structure if structure is None else structure
         if structure is None:
             raise ValueError(
                 "This StructuredLoss was made without a structure; give the one of the batch, such as "
                 "loss(scores, target, structure=Tree(parents, n_labels))."
             )
-        return layout_of(structure, scores, mask, lengths, self.ignore_index)
+        return Nodes(structure, scores, mask, lengths)

@@ -11,10 +11,9 @@ from torch import Tensor
 from casimir.curvature import hessian_product
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
-from casimir.structures.chain import Chain
-from casimir.structures.tree import Tree
 from casimir.torch.batch import as_float64, flat_array, scattered
-from casimir.torch.function import Problem, Solved, differentiated_once
+from casimir.torch.edges import chosen_edges
+from casimir.torch.function import Problem, differentiated_once
 
 
 class Marginals(NamedTuple):
@@ -31,12 +30,12 @@ class Marginals(NamedTuple):
 
 def marginals_of(problem: Problem, smoothing: Smoothing, mu: float) -> Marginals:
     """The gradient of f_mu at the scores, through which gradients go back to them."""
-    layout, apply = problem.layout, _MarginalsFunction.apply
+    given, apply = problem.nodes.given, _MarginalsFunction.apply
     grid = _edge_grid(problem)
     nodes, edges = apply(problem, grid, smoothing, mu, *problem.tensors)  # type: ignore[no-untyped-call]
-    if not layout.is_padded:
-        sizes = [part.numel() // max(nodes[:1].numel(), 1) for part in layout.given]
-        nodes = [u.reshape(g.shape) for u, g in zip(torch.split(nodes, sizes), layout.given, strict=True)]
+    if not isinstance(given, Tensor):
+        sizes = [part.numel() // max(nodes[:1].numel(), 1) for part in given]
+        nodes = [u.reshape(g.shape) for u, g in zip(torch.split(nodes, sizes), given, strict=True)]
     if edges is not None and problem.edges is not None and grid is None:
         edges = list(torch.split(edges, np.diff(problem.edges.offsets).tolist()))
     return Marginals(nodes, edges)
@@ -51,18 +50,12 @@ class _Grid(NamedTuple):
 
 def _edge_grid(problem: Problem) -> _Grid | None:
     """Of padded chains and trees, whose pairwise marginals have the shape of scores that every edge has for itself."""
-    layout, rows, labels = problem.layout, problem.layout.rows, problem.layout.nodes.shape[-1]
-    size, index = rows.padded, rows.kept
-    if problem.edges is None or size is None:
+    nodes, labels, missing = problem.nodes, problem.nodes.layout.n_labels, problem.nodes.layout.missing_edges
+    if problem.edges is None or nodes.rows.padded is None or missing is None or labels is None:
         return None
-    if isinstance(layout.structure, Tree):
-        return _Grid((len(layout), size, labels, labels), index)
-    if not isinstance(layout.structure, Chain):
-        return None
-    if index is not None:
-        into = np.delete(np.arange(len(index)), problem.scores.offsets[:-1])
-        index = rows.example[into] * (size - 1) + rows.position[into] - 1
-    return _Grid((len(layout), size - 1, labels, labels), index)
+    count = nodes.rows.padded - missing
+    rows, _ = chosen_edges(nodes, np.arange(len(nodes) + 1) * count)
+    return _Grid((len(nodes), count, labels, labels), rows)
 
 
 class _MarginalsFunction(torch.autograd.Function):
@@ -72,14 +65,14 @@ class _MarginalsFunction(torch.autograd.Function):
     def forward(
         ctx: Any, problem: Problem, grid: _Grid | None, smoothing: Smoothing, mu: float, *tensors: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
-        layout = problem.layout
+        given = problem.nodes
         found = smoothing(problem.structure, problem.scores, mu).marginals
         ctx.problem, ctx.grid, ctx.oracle, ctx.found = problem, grid, (smoothing, mu), found
         ctx.set_materialize_grads(False)
-        nodes = _owned(scattered(found.nodes, layout.index(), layout.nodes, layout.tail), found.nodes)
+        nodes = _owned(scattered(found.nodes, given.index(), given.tensor, given.tail), found.nodes)
         if problem.edges is None or found.edges is None:
             return nodes, None
-        like = layout.nodes.new_empty(found.edges.shape if grid is None else grid.shape)
+        like = given.tensor.new_empty(found.edges.shape if grid is None else grid.shape)
         return nodes, _owned(scattered(found.edges, None if grid is None else grid.rows, like, 2), found.edges)
 
     @staticmethod
@@ -87,8 +80,7 @@ class _MarginalsFunction(torch.autograd.Function):
         problem: Problem = ctx.problem
         v = _direction(problem, ctx.found, ctx.grid, *upstream)
         moved = hessian_product(ctx.oracle[0], problem.structure, problem.scores, ctx.oracle[1], ctx.found, v)
-        solved = Solved(np.zeros(0), moved.nodes, moved.edges)
-        found = problem.gradients(solved, np.ones(len(problem.chosen)), ctx.needs_input_grad[4:])
+        found = problem.gradients(moved, np.ones(len(problem.chosen)), ctx.needs_input_grad[4:])
         return None, None, None, None, *differentiated_once(found, upstream, problem.tensors)
 
 
@@ -102,8 +94,8 @@ def _direction(
     problem: Problem, found: Scores, grid: _Grid | None, nodes: Tensor | None, edges: Tensor | None
 ) -> Scores:
     """Gradients by the marginals, in the layout of the marginals; None is zero."""
-    index, shape = problem.layout.index(), found.nodes.shape
-    a = np.zeros(shape) if nodes is None else _taken(nodes, problem.layout.tail, index)
+    index, shape = problem.nodes.index(), found.nodes.shape
+    a = np.zeros(shape) if nodes is None else _taken(nodes, problem.nodes.tail, index)
     if edges is None:
         return Scores(a, found.offsets, shapes=found.shapes)
     b = _taken(edges, 2, None if grid is None else grid.rows)

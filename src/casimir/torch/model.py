@@ -15,7 +15,6 @@ from casimir._validate import positive_int, sequence_of
 from casimir.models.base import Linearization, chosen_examples
 from casimir.scores import FloatArray, IntArray, Scores, concatenate
 from casimir.structures.base import Structure
-from casimir.structures.candidates import Candidates
 from casimir.torch.around import Around, Modes
 from casimir.torch.outputs import Parts, parts_of, takes_pairs
 from casimir.torch.parameters import ParameterVector, to_vector
@@ -122,7 +121,8 @@ class TorchModel:
         through its example.
         Only models of candidates have it: ask hasattr(model, "jacobian").
         """
-        if not isinstance(self.structure, Candidates):
+        layout = getattr(self.structure, "layout", None)
+        if layout is None or not layout.is_choice:
             raise AttributeError(
                 f"A TorchModel for {type(self.structure).__name__} has no jacobian, which is for lists of Candidates. "
                 "Use linearize."
