@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from casimir.tasks.ocr import LETTERS, Words
+from casimir.tasks.ocr import LETTERS, WordImages
 
 
-def text_lines(words: Words) -> list[str]:
+def text_lines(words: WordImages) -> list[str]:
     """The words in the format of letter.data."""
     assert words.letters is not None
     lines = []
@@ -23,7 +23,7 @@ def text_lines(words: Words) -> list[str]:
     return lines
 
 
-def write_npz(file: Path, words: Words, *without: str) -> Path:
+def write_npz(file: Path, words: WordImages, *without: str) -> Path:
     arrays = {
         "pixels": np.packbits(words.pixels.reshape(len(words.pixels), -1), axis=1),
         "lengths": words.lengths,

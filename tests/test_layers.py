@@ -11,8 +11,8 @@ import casimir
 
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
-    {"scores", "vocabulary", "persistence"},
-    {"structures", "features", "penalties", "encoding", "loading"},
+    {"scores", "vocabulary"},
+    {"structures", "features", "penalties", "persistence"},
     {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},

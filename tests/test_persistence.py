@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casimir import persistence
-from casimir.encoding import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.persistence import check_target, load_folder, save_folder
+from casimir.persistence import folder as persistence
+from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.vocabulary import Vocabulary
 
 META = {"classes": ["O", "B-PER", "B-Zürich"], "lam": 0.1, "n": 3, "hash_version": 1, "nested": {"none": None}}
@@ -383,7 +383,7 @@ def test_a_process_killed_while_writing_leaves_the_old_model(tmp_path: Path) -> 
     save(tmp_path / "out", 0)
     script = (
         "import os, sys\n"
-        "from casimir import persistence\n"
+        "from casimir.persistence import folder as persistence\n"
         "def dies(file, data):\n"
         "    file.write_bytes(data[:10])\n"
         "    os._exit(9)\n"

@@ -6,11 +6,11 @@ from casimir.costs import Hamming, IoU
 from casimir.errors import BrokenCertificate, Diverged, Intractable
 from casimir.features import PackedSequences, pack
 from casimir.linearized import Linearized
-from casimir.loading import load
 from casimir.losses import FenchelYoung, Hinge, Log, SoftmaxMargin
 from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
 from casimir.objective import Objective
 from casimir.penalties import ElasticNet, Ridge
+from casimir.persistence.load import load
 from casimir.scores import Scores
 from casimir.smoothing import L2, Entropy, Hard, project_simplex
 from casimir.solvers import (

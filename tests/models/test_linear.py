@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from casimir._arrays import aligned_zeros
 from casimir.features import PackedSequences, pack
-from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, stride_of
+from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel
 from casimir.models.base import ScoreModel
 from casimir.models.tokens import feature_matrix
+from casimir.models.weight_rows import stride_of
 from casimir.scores import Scores, chain_edge_offsets
 
 N = 7

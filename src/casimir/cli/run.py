@@ -16,8 +16,8 @@ import typer
 
 from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
 from casimir.cli.report import Section, show_run
-from casimir.loading import load
 from casimir.persistence import check_target, load_folder
+from casimir.persistence.load import load
 from casimir.progress import Progress
 from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
 from casimir.tasks.registry import tasks

@@ -8,7 +8,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir.features import PackedSequences
-from casimir.models.tokens import stride_of
+from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
 
 _WORTH_IT = 0.7  # share of used features below which the smaller weights pay for the detour
@@ -43,9 +43,4 @@ class UsedFeatures:
             same = aligned_zeros(len(w))
             same[:] = w
             return same
-        stride, extra = stride_of(n_labels), n_labels + 2  # transitions, start and stop come last
-        full = aligned_zeros((self.n_features + extra) * stride)
-        rows, small = full.reshape(-1, stride), w.reshape(-1, stride)
-        rows[self.used] = small[:-extra]
-        rows[-extra:] = small[-extra:]
-        return full
+        return WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir._threads import n_threads
 from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel
-from casimir.models.tokens import stride_of
+from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Vocabulary
@@ -27,7 +26,7 @@ _CHUNK = 2048  # sentences scored at a time where every part's score or marginal
 class ChainPredictor:
     """argmax_y score(x, y; w), its runners-up and its marginals.
 
-    w            float64[(n_features + L + 2) * stride], as `LinearChainModel` reads it
+    w            float64[d], as `LinearChainModel` reads it
     classes      the L labels
     n_features   of the packed sequences it reads
     vocabulary   of the features; None: hashed
@@ -40,33 +39,36 @@ class ChainPredictor:
     threads: int | None = None
 
     @property
+    def _weights(self) -> WeightRows:
+        return WeightRows(self.n_features, len(self.classes), CHAIN_ENDS)
+
+    @property
     def rows(self) -> FloatArray:
         """float64[n_features + L + 2, L], a view of w: unary rows, transitions (from; to), start, stop."""
-        n_labels = len(self.classes)
-        return self.w.reshape(-1, stride_of(n_labels))[:, :n_labels]
+        return self._weights.rows(self.w)
 
     @property
     def unary(self) -> FloatArray:
         """float64[n_features, L]"""
-        return self.rows[: self.n_features]
+        return self._weights.unary(self.w)
 
     @property
     def transitions(self) -> FloatArray:
         """float64[L, L] (from, to)"""
-        return self.rows[self.n_features : -2]
+        return self._weights.pairs(self.w)
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """float64[L] each: scores of the first and of the last label"""
-        return self.rows[-2], self.rows[-1]
+        start, stop = self._weights.ends(self.w)
+        return start, stop
 
     @classmethod
     def of_rows(cls, rows: FloatArray, classes: tuple[Label, ...], vocabulary: Vocabulary | None) -> ChainPredictor:
         """The predictor whose `rows` are these."""
-        n_labels = len(classes)
-        w = aligned_zeros(len(rows) * stride_of(n_labels))
-        w.reshape(len(rows), -1)[:, :n_labels] = rows
-        return cls(w, classes, len(rows) - n_labels - 2, vocabulary)
+        n_features = len(rows) - len(classes) - CHAIN_ENDS
+        w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
+        return cls(w, classes, n_features, vocabulary)
 
     def pack(self, X: Any) -> PackedSequences:
         """X in the features of this model; features that it has never seen count for nothing."""

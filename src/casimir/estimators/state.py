@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from casimir.encoding import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_solver import decode_solver, encode_solver
 from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
+from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.solvers import Result, Trace, TraceRow
 
 KIND = "sequence-tagger"

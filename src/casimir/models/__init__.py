@@ -4,7 +4,7 @@ from casimir.models.base import Linearization, LinearModel, NonlinearModel, Scor
 from casimir.models.linear import LinearChainModel, LinearPartsModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
-from casimir.models.tokens import stride_of
+from casimir.models.weight_rows import WeightRows
 
 __all__ = [
     "LinearCandidateModel",
@@ -15,5 +15,5 @@ __all__ = [
     "Linearization",
     "NonlinearModel",
     "ScoreModel",
-    "stride_of",
+    "WeightRows",
 ]

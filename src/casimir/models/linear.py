@@ -14,6 +14,7 @@ from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.tokens import TokenModel
+from casimir.models.weight_rows import CHAIN_ENDS
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
 
 BoolArray = npt.NDArray[np.bool_]
@@ -23,16 +24,15 @@ BoolArray = npt.NDArray[np.bool_]
 class LinearChainModel(TokenModel):
     """unary[t, j] = <features of token t, U[:, j]> + [t first] start[j] + [t last] stop[j];  pairwise = transitions.
 
-    w float64[(n_features + L + 2) * stride]: rows of `stride` doubles, of which L count and the rest stay 0;
-    n_features rows U, then L rows of transitions (from, to), one row start, one row stop.
+    Rows of w (see `WeightRows`): n_features of U, L of transitions (from, to), one of start, one of stop.
     """
 
-    extra_rows: ClassVar[int] = 2
+    extra_rows: ClassVar[int] = CHAIN_ENDS
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Views of w: unary [n_features, L], transitions [L, L], start [L], stop [L]."""
-        rows = self._rows(w)
-        return rows[: self.n_features], rows[self.n_features : -2], rows[-2], rows[-1]
+        start, stop = self.weights.ends(w)
+        return self.weights.unary(w), self.weights.pairs(w), start, stop
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         nodes, offsets = self._unary(w, examples)

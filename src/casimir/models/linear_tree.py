@@ -18,16 +18,14 @@ class LinearTreeModel(TokenModel):
     X: features of the nodes of every tree, in the order of their numbers. The trees themselves belong to the structure,
     `Tree`, with which this model trains natively.
 
-    w float64[(n_features + L) * stride]: rows of `stride` doubles, of which L count and the rest stay 0; n_features
-    rows U, then L rows of edge scores.
+    Rows of w (see `WeightRows`): n_features of U, then L of edge scores.
     """
 
     needed_input: ClassVar[str] = "packed features of nodes: pack(trees)"
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Views of w: unary [n_features, L], edges [L, L] (label, label of the parent)."""
-        rows = self._rows(w)
-        return rows[: self.n_features], rows[self.n_features :]
+        return self.weights.unary(w), self.weights.pairs(w)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         """Every edge gets its own copy of the edge scores: for many large trees pick examples."""

@@ -13,20 +13,15 @@ from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.features import PackedSequences
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.weight_rows import WeightRows, stride_of
 from casimir.scores import FloatArray, IntArray, Scores
-
-
-def stride_of(n_labels: int) -> int:
-    """Doubles per row of weights: the number of labels rounded up to a multiple of 4."""
-    return -(-n_labels // 4) * 4
 
 
 @dataclass(frozen=True, eq=False)
 class TokenModel:
     """unary[t, j] = <features of token t, U[:, j]>
 
-    w float64[(n_features + L + extra) * stride]: rows of `stride` doubles, of which L count and the rest stay 0;
-    n_features rows U, then L rows of scores of pairs, then those that a model has of its own.
+    The weights lie as `weights` says: the rows U, then scores of pairs, then those that a model has of its own.
     """
 
     X: PackedSequences
@@ -48,13 +43,17 @@ class TokenModel:
     def n_features(self) -> int:
         return self.X.n_features
 
+    @cached_property
+    def weights(self) -> WeightRows:
+        return WeightRows(self.X.n_features, self.n_labels, self.extra_rows)
+
     @property
     def stride(self) -> int:
         return stride_of(self.n_labels)
 
     @property
     def n_params(self) -> int:
-        return (self.X.n_features + self.n_labels + self.extra_rows) * stride_of(self.n_labels)
+        return self.weights.n_params
 
     def layout(self) -> Scores:
         """Node scores of all examples, all 0."""
@@ -77,16 +76,12 @@ class TokenModel:
         squares = np.asarray(sums.multiply(sums).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(2.0 * (squares + np.maximum(lengths - 1, 0) ** 2 + self.extra_rows), dtype=np.float64)
 
-    def _rows(self, w: FloatArray) -> FloatArray:
-        """A view of w: [rows, L]."""
-        return w.reshape(-1, self.stride)[:, : self.n_labels]
-
     def _unary(self, w: FloatArray, examples: Any) -> tuple[FloatArray, IntArray]:
         """The unary scores [tokens, L] of the examples chosen, and their token offsets."""
         check_weights(w, self.n_params, type(self).__name__)
         matrix, offsets = self._pick(examples)
         # The product runs over the padding too: cutting it off first would copy all weights.
-        return (matrix @ w.reshape(-1, self.stride)[: self.n_features])[:, : self.n_labels].copy(), offsets
+        return (matrix @ self.weights.padded(w)[: self.n_features])[:, : self.n_labels].copy(), offsets
 
     def _unary_adjoint(self, marginals: Scores, examples: Any) -> tuple[FloatArray, IntArray]:
         """The gradient in U, and 0 for the other weights; the token offsets of the examples chosen."""
@@ -95,7 +90,7 @@ class TokenModel:
         padded = np.zeros((len(marginals.nodes), self.stride))
         padded[:, : self.n_labels] = marginals.nodes
         gradient = self.zeros()
-        gradient.reshape(-1, self.stride)[: self.n_features] = matrix.T @ padded
+        self.weights.padded(gradient)[: self.n_features] = matrix.T @ padded
         return gradient, offsets
 
     def _pick(self, examples: Any) -> tuple[Any, IntArray]:

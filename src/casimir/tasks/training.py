@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from casimir.errors import Intractable
-from casimir.loading import load
 from casimir.objective import Objective
+from casimir.persistence.load import load
 from casimir.scores import FloatArray
 from casimir.solvers import Result, Trace, minimize
 from casimir.solvers.base import Solver

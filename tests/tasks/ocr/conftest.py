@@ -8,32 +8,32 @@ from pathlib import Path
 import pytest
 
 from casimir.datasets.handwriting import make_words
-from casimir.tasks.ocr import Words, read_letters, words_of
+from casimir.tasks.ocr import WordImages, read_letters, words_of
 from casimir.tasks.ocr.model import OCRModel, train
 
 
 @pytest.fixture(scope="session")
-def words() -> Words:
+def words() -> WordImages:
     return words_of(make_words(250))
 
 
 @pytest.fixture(scope="session")
-def learned(words: Words) -> Words:
+def learned(words: WordImages) -> WordImages:
     return words.select(words.in_folds([0]))
 
 
 @pytest.fixture(scope="session")
-def held_out(words: Words) -> Words:
+def held_out(words: WordImages) -> WordImages:
     return words.select(~words.in_folds([0]))
 
 
 @pytest.fixture(scope="session")
-def model(learned: Words) -> OCRModel:
+def model(learned: WordImages) -> OCRModel:
     return train(learned)
 
 
 @pytest.fixture(scope="session")
-def taskar() -> Words:
+def taskar() -> WordImages:
     file = Path(os.environ.get("CASIMIR_DATA", "")) / "ocr" / "letters.npz"
     if not os.environ.get("CASIMIR_DATA") or not file.is_file():
         pytest.skip("CASIMIR_DATA does not point at a folder with ocr/letters.npz")

@@ -11,7 +11,7 @@ from letter_files import text_lines, write_npz
 from typer.testing import CliRunner
 
 from casimir.cli import app
-from casimir.tasks.ocr import Words
+from casimir.tasks.ocr import WordImages
 
 
 def invoke(*arguments: object) -> Any:
@@ -19,7 +19,7 @@ def invoke(*arguments: object) -> Any:
 
 
 @pytest.fixture(scope="module")
-def data(words: Words, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(words: WordImages, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("data") / "letter.data"
     file.write_text("".join(text_lines(words)))
     return file
@@ -65,7 +65,7 @@ def test_evaluate_leaves_out_the_training_folds(folder: Path, data: Path) -> Non
     assert "letters one by one" in shown.stdout
 
 
-def test_predict_writes_one_word_per_line(folder: Path, data: Path, words: Words, tmp_path: Path) -> None:
+def test_predict_writes_one_word_per_line(folder: Path, data: Path, words: WordImages, tmp_path: Path) -> None:
     images = write_npz(tmp_path / "images.npz", words, "labels", "folds")
     read = invoke("predict", folder, images).stdout.split("\n")[:-1]
     assert [len(word) for word in read] == words.lengths.tolist()
@@ -91,7 +91,7 @@ def test_errors_are_one_sentence_and_code_2(tmp_path: Path, arguments: tuple[str
     assert not (tmp_path / "m").exists()
 
 
-def test_images_without_letters_cannot_be_trained_on(words: Words, tmp_path: Path) -> None:
+def test_images_without_letters_cannot_be_trained_on(words: WordImages, tmp_path: Path) -> None:
     images = write_npz(tmp_path / "images.npz", words, "labels")
     result = invoke("train", "ocr", "--train", images, "--model", tmp_path / "m")
     assert result.exit_code == 2

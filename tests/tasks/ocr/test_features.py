@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from casimir.tasks.ocr import FEATURE_SETS, Words, pack_words, pixel_features, stroke_features
+from casimir.tasks.ocr import FEATURE_SETS, WordImages, pack_words, pixel_features, stroke_features
 
 
-def test_pixels_are_themselves_and_a_constant(words: Words) -> None:
+def test_pixels_are_themselves_and_a_constant(words: WordImages) -> None:
     features = pixel_features(words.pixels)
     np.testing.assert_array_equal(features[:, :-1].reshape(words.pixels.shape), words.pixels)
     assert np.all(features[:, -1] == 1.0)
@@ -24,7 +24,7 @@ def test_strokes_know_directions() -> None:
     assert ink[2] == 0.0
 
 
-def test_strokes_change_little_when_a_letter_moves(words: Words) -> None:
+def test_strokes_change_little_when_a_letter_moves(words: WordImages) -> None:
     image = np.zeros((2, 16, 8), dtype=bool)
     image[0, 4:12, 2:6] = words.pixels[0, 4:12, 2:6]
     image[1] = np.roll(image[0], 1, axis=1)
@@ -36,7 +36,7 @@ def test_strokes_change_little_when_a_letter_moves(words: Words) -> None:
     assert cosine(*blurred) > 0.8 > cosine(*plain)
 
 
-def test_packed_features_are_the_matrix(words: Words) -> None:
+def test_packed_features_are_the_matrix(words: WordImages) -> None:
     few = words.select(np.arange(3))
     for name, chosen in FEATURE_SETS.items():
         matrix, packed = chosen.matrix(few.pixels), pack_words(few, name)

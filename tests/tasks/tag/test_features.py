@@ -9,7 +9,7 @@ import pytest
 
 from casimir.tasks.ner import FEATURE_SETS, Sentence, extract, iter_features, read_conll
 from casimir.tasks.tag.documents import by_document, is_headline
-from casimir.tasks.tag.words import Words, case_of, shape_of
+from casimir.tasks.tag.words import WordTable, case_of, shape_of
 
 
 def sentence(text: str, document: int | None = None) -> Sentence:
@@ -72,7 +72,7 @@ def test_case_and_shape(word: str, case: str, shape: str) -> None:
 
 
 def test_own_features_of_a_word() -> None:
-    own = Words()["Anglo-US2"].own
+    own = WordTable()["Anglo-US2"].own
     assert {"w[0]=anglo-us0", "form=Anglo-US0", "prefix3=Ang", "suffix2=s0", "part=anglo", "tri=^an", "case=M"} <= set(
         own
     )
@@ -102,8 +102,8 @@ def test_a_headline_receives_evidence_but_gives_none() -> None:
     headline, plain = extract(sentences)
     assert "d[-1]=then" in headline[0]
     assert not any(feature.endswith("=wins") for feature in plain[1] if feature.startswith("d"))
-    assert is_headline([Words()[word] for word in ("NATO", "WINS", "2-0")])
-    assert not is_headline([Words()[word] for word in ("1", "2")])
+    assert is_headline([WordTable()[word] for word in ("NATO", "WINS", "2-0")])
+    assert not is_headline([WordTable()[word] for word in ("1", "2")])
 
 
 def test_other_documents_do_not_matter() -> None:

@@ -37,7 +37,7 @@ def describe(pixels: npt.NDArray[np.uint8], cell: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class VisualWords:
     """A vocabulary of cells: k-means centres of standardised descriptors.
 
     mean, scale  float64[10]
@@ -64,7 +64,7 @@ class Words:
         return sp.csr_array((np.ones(len(words)), words, np.arange(len(words) + 1)), shape=(len(words), len(self)))
 
 
-def learn_words(descriptors: Sequence[FloatArray], n_words: int, seed: int) -> Words:
+def learn_words(descriptors: Sequence[FloatArray], n_words: int, seed: int) -> VisualWords:
     """k-means on the cells of all images."""
     from sklearn.cluster import KMeans  # scikit-learn takes a second to load
 
@@ -73,7 +73,7 @@ def learn_words(descriptors: Sequence[FloatArray], n_words: int, seed: int) -> W
     z = (cells - mean) / scale
     distinct = len(np.unique(z, axis=0)) if len(z) < 10 * n_words else n_words
     means = KMeans(min(n_words, distinct), n_init=1, random_state=seed).fit(z)
-    return Words(mean, scale, np.asarray(means.cluster_centers_, dtype=np.float64))
+    return VisualWords(mean, scale, np.asarray(means.cluster_centers_, dtype=np.float64))
 
 
 def _cell_means(image: FloatArray, cell: int) -> FloatArray:

@@ -19,7 +19,7 @@ from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
 from casimir.structures import BoxSearch
 from casimir.tasks.arrays import checked_array
-from casimir.tasks.boxes.features import N_DESCRIPTORS, Words, describe, learn_words
+from casimir.tasks.boxes.features import N_DESCRIPTORS, VisualWords, describe, learn_words
 from casimir.tasks.boxes.grid import to_cells, to_pixels
 from casimir.tasks.boxes.images import Image, boxes_of
 from casimir.tasks.boxes.metrics import BoxScores, box_scores, centre_boxes, relative_box, whole_images
@@ -40,7 +40,7 @@ class BoxesModel:
     """
 
     cell: int
-    words: Words
+    words: VisualWords
     w: FloatArray
     share: FloatArray
     run: Run
@@ -120,4 +120,4 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> B
     mean, scale = (checked_array(arrays, name, (N_DESCRIPTORS,)) for name in ("mean", "scale"))
     if cell < 1:
         raise ValueError(f"the model file is damaged: its cells have {cell} pixels.")
-    return BoxesModel(cell, Words(mean, scale, centres), w, share, run)
+    return BoxesModel(cell, VisualWords(mean, scale, centres), w, share, run)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from casimir.costs import Hamming
-from casimir.encoding import decode_rows, encode_rows
 from casimir.features import HASH_VERSION, PackedSequences, pack
 from casimir.losses import loss_named
-from casimir.models import LinearTreeModel, stride_of
+from casimir.models import LinearTreeModel, WeightRows
 from casimir.objective import Objective
 from casimir.persistence import save_folder
+from casimir.persistence.arrays import decode_rows, encode_rows
 from casimir.problems import decode_trees
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
@@ -36,7 +36,7 @@ LAM_N = 10.0  # lam = 10 / n labelled the dev part of UD English EWT better than
 class DeprelModel:
     """score(y) = sum_v <features of v, U[:, y_v]> + sum_v edges[y_v, y_head(v)]
 
-    w          float64[(n_features + L) * stride], as `LinearTreeModel` reads it
+    w          float64[d], as `LinearTreeModel` reads it
     classes    the L labels
     subtypes   whether labels keep what stands behind ":", as in nsubj:pass
     edges      whether edges are scored; without them nodes are labelled one by one
@@ -68,8 +68,8 @@ class DeprelModel:
             "features_version": FEATURES_VERSION,
             "run": self.run.to_dict(),
         }
-        stride = len(self.w) // (self.n_features + len(self.classes))
-        save_folder(path, KIND, meta, encode_rows("weights", self.w.reshape(-1, stride)))
+        weights = WeightRows(self.n_features, len(self.classes))
+        save_folder(path, KIND, meta, encode_rows("weights", weights.padded(self.w)))
 
 
 class Packed:
@@ -165,7 +165,8 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> D
             "new model."
         )
     rows = decode_rows("weights", arrays)
-    if not classes or n_features < 1 or rows.shape != (n_features + len(classes), stride_of(len(classes))):
+    weights = WeightRows(n_features, len(classes))
+    if not classes or n_features < 1 or rows.shape != (weights.n_rows, weights.stride):
         raise ValueError(f"the model file is damaged: weights {list(rows.shape)} do not fit {len(classes)} labels.")
     if not np.isfinite(rows).all():
         raise ValueError("the model file is damaged: it has weights that are NaN or infinite.")

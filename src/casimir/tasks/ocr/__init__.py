@@ -3,13 +3,13 @@
 from casimir.tasks.ocr.features import FEATURE_SETS, pack_words, pixel_features, stroke_features
 from casimir.tasks.ocr.metrics import LetterScores, letter_scores
 from casimir.tasks.ocr.reader import read_letters
-from casimir.tasks.ocr.words import LETTERS, Words, words_of
+from casimir.tasks.ocr.words import LETTERS, WordImages, words_of
 
 __all__ = [
     "FEATURE_SETS",
     "LETTERS",
     "LetterScores",
-    "Words",
+    "WordImages",
     "letter_scores",
     "pack_words",
     "pixel_features",

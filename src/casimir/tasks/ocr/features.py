@@ -19,7 +19,7 @@ from scipy.ndimage import gaussian_filter
 
 from casimir.features import PackedSequences
 from casimir.scores import FloatArray, offsets_of
-from casimir.tasks.ocr.words import HEIGHT, WIDTH, Words
+from casimir.tasks.ocr.words import HEIGHT, WIDTH, WordImages
 
 Images = npt.NDArray[np.bool_]  # [T, 16, 8]
 
@@ -72,7 +72,7 @@ def _with_constant(features: FloatArray) -> FloatArray:
 FEATURE_SETS = {"strokes": FeatureSet(stroke_features, lam=3.0), "pixels": FeatureSet(pixel_features, lam=10.0)}
 
 
-def pack_words(words: Words, feature_set: str) -> PackedSequences:
+def pack_words(words: WordImages, feature_set: str) -> PackedSequences:
     """The features of all letters in the flat arrays that chains are trained on."""
     matrix = FEATURE_SETS[feature_set].matrix(words.pixels)
     rows, columns = np.nonzero(matrix)

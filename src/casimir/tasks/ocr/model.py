@@ -16,7 +16,7 @@ from casimir.persistence import save_folder
 from casimir.solvers.base import Solver
 from casimir.tasks.ocr.features import FEATURE_SETS, pack_words
 from casimir.tasks.ocr.metrics import LetterScores, letter_scores
-from casimir.tasks.ocr.words import HEIGHT, WIDTH, Words
+from casimir.tasks.ocr.words import HEIGHT, WIDTH, WordImages
 from casimir.tasks.training import Run, load_as
 
 KIND = "ocr"
@@ -41,14 +41,14 @@ class OCRModel:
         t = self.tagger
         return Run.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
 
-    def read(self, words: Words) -> list[str]:
+    def read(self, words: WordImages) -> list[str]:
         """What the words say."""
         given = words if self.chained else words.cut()
         letters = "".join("".join(map(str, word)) for word in self.tagger.predict(pack_words(given, self.feature_set)))
         bounds = words.offsets.tolist()
         return [letters[a:b] for a, b in itertools.pairwise(bounds)]
 
-    def evaluate(self, words: Words) -> LetterScores:
+    def evaluate(self, words: WordImages) -> LetterScores:
         return letter_scores(words.texts(), self.read(words))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -64,7 +64,7 @@ class OCRModel:
 
 
 def train(
-    words: Words,
+    words: WordImages,
     *,
     feature_set: str = "strokes",
     chained: bool = True,

@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 
 from casimir.scores import offsets_of
-from casimir.tasks.ocr.words import HEIGHT, LETTERS, WIDTH, Words
+from casimir.tasks.ocr.words import HEIGHT, LETTERS, WIDTH, WordImages
 
 _PIXELS = HEIGHT * WIDTH
 _BEFORE = 6  # columns before the pixels
 
 
-def read_letters(path: str | os.PathLike[str]) -> Words:
+def read_letters(path: str | os.PathLike[str]) -> WordImages:
     """The words of a file. Errors name the file, and the line or the array."""
     file = Path(path)
     return _read_npz(file) if file.suffix == ".npz" else _read_text(file)
 
 
-def _read_text(file: Path) -> Words:
+def _read_text(file: Path) -> WordImages:
     pixels, letters, lengths, folds, length = [], [], [], [], 0
     number = 0
     for number, line in enumerate(_lines(file), start=1):
@@ -49,7 +49,7 @@ def _read_text(file: Path) -> Words:
         what = "the last word has no end (-1 as the next letter)" if length else "there is no letter"
         raise ValueError(f"{file}, line {max(number, 1)}: {what}. Is the file complete?")
     image = np.frombuffer("".join(pixels).encode(), dtype=np.uint8) == ord("1")
-    return Words(
+    return WordImages(
         image.reshape(-1, HEIGHT, WIDTH),
         offsets_of(lengths),
         np.array(folds, dtype=np.int64),
@@ -92,7 +92,7 @@ def _parse(line: str, file: Path, number: int) -> tuple[int, bool, int, str]:
         ) from None
 
 
-def _read_npz(file: Path) -> Words:
+def _read_npz(file: Path) -> WordImages:
     try:
         arrays = np.load(file, allow_pickle=False)
         if isinstance(arrays, np.ndarray):
@@ -115,7 +115,7 @@ def _read_npz(file: Path) -> Words:
     if letters is not None and (letters.shape != (len(pixels),) or letters.min() < 0 or letters.max() >= len(LETTERS)):
         raise ValueError(f"{file}: labels must be [T] for {len(pixels)} letters, 0 (a) to 25 (z).")
     image = np.unpackbits(pixels, axis=1).astype(np.bool_).reshape(-1, HEIGHT, WIDTH)
-    return Words(image, offsets_of(lengths), folds.astype(np.int64), letters, str(file))
+    return WordImages(image, offsets_of(lengths), folds.astype(np.int64), letters, str(file))
 
 
 def _unreadable(file: Path, error: OSError) -> ValueError:

@@ -14,7 +14,7 @@ from casimir.tasks.task import Given, Opt, Task, random_split
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.tasks.ocr.metrics import LetterScores
     from casimir.tasks.ocr.model import OCRModel
-    from casimir.tasks.ocr.words import Words
+    from casimir.tasks.ocr.words import WordImages
 
 ALONE = "letters one by one"
 
@@ -44,7 +44,7 @@ def _folds_of(given: str) -> tuple[int, ...]:
         raise ValueError(f"--train-folds {given!r} is not a list of folds such as 0 or 0,1,2.") from None
 
 
-def read(path: Path, labelled: bool, given: Given) -> Words:
+def read(path: Path, labelled: bool, given: Given) -> WordImages:
     from casimir.tasks.ocr.reader import read_letters
 
     words = read_letters(path)
@@ -57,14 +57,14 @@ def read(path: Path, labelled: bool, given: Given) -> Words:
     return words
 
 
-def made_up() -> tuple[Words, None]:
+def made_up() -> tuple[WordImages, None]:
     from casimir.datasets.handwriting import make_words
     from casimir.tasks.ocr.words import words_of
 
     return words_of(make_words()), None
 
 
-def split(words: Words, share: float | None, given: Given) -> tuple[Words, Words]:
+def split(words: WordImages, share: float | None, given: Given) -> tuple[WordImages, WordImages]:
     """By the folds of the file, or at random where a share is given."""
     if share is not None:
         return random_split(words, share, given)
@@ -81,7 +81,7 @@ def split(words: Words, share: float | None, given: Given) -> tuple[Words, Words
     return words.select(chosen), words.select(~chosen)
 
 
-def train(words: Words, given: Given, callbacks: tuple[Any, ...], chained: bool = True) -> OCRModel:
+def train(words: WordImages, given: Given, callbacks: tuple[Any, ...], chained: bool = True) -> OCRModel:
     from casimir.tasks.ocr import model
 
     n = len(words) if chained else len(words.pixels)
@@ -89,15 +89,15 @@ def train(words: Words, given: Given, callbacks: tuple[Any, ...], chained: bool 
     return model.train(words, feature_set=given.options.features, chained=chained, callbacks=callbacks, **arguments)
 
 
-def baselines(words: Words, given: Given) -> dict[str, OCRModel]:
+def baselines(words: WordImages, given: Given) -> dict[str, OCRModel]:
     return {ALONE: train(words, given, (), chained=False)}
 
 
-def score(model: OCRModel, words: Words, given: Given) -> LetterScores:
+def score(model: OCRModel, words: WordImages, given: Given) -> LetterScores:
     return model.evaluate(words)
 
 
-def write(model: OCRModel, words: Words, given: Given, output: Path | None) -> str:
+def write(model: OCRModel, words: WordImages, given: Given, output: Path | None) -> str:
     """One word per line; with --keep-gold the true word, a tab, and what was read."""
     lines = model.read(words)
     if given.options.keep_gold:

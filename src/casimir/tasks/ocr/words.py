@@ -17,7 +17,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class WordImages:
     """n words of T letters in all.
 
     pixels   bool[T, 16, 8], True where there is ink
@@ -47,27 +47,27 @@ class Words:
         text = "".join(LETTERS[j] for j in self.letters.tolist())
         return [text[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
 
-    def select(self, words: Any) -> Words:
+    def select(self, words: Any) -> WordImages:
         """Some of the words: a mask or an array of numbers."""
         chosen = np.arange(len(self))[words]
         rows, offsets = ragged_rows(self.offsets, chosen)
         letters = None if self.letters is None else self.letters[rows]
-        return Words(self.pixels[rows], offsets, self.folds[chosen], letters, self.name)
+        return WordImages(self.pixels[rows], offsets, self.folds[chosen], letters, self.name)
 
     def in_folds(self, folds: Iterable[int]) -> npt.NDArray[np.bool_]:
         """bool[n]: the words of the given folds."""
         return np.isin(self.folds, list(folds))
 
-    def cut(self) -> Words:
+    def cut(self) -> WordImages:
         """Every letter as a word of its own."""
         offsets = offsets_of(np.ones(len(self.pixels), dtype=np.int64))
-        return Words(self.pixels, offsets, np.repeat(self.folds, self.lengths), self.letters, self.name)
+        return WordImages(self.pixels, offsets, np.repeat(self.folds, self.lengths), self.letters, self.name)
 
 
-def words_of(images: Iterable[Any], name: str = "the made-up words") -> Words:
+def words_of(images: Iterable[Any], name: str = "the made-up words") -> WordImages:
     """From records with text, pixels bool[len(text), 16, 8] and fold, such as `casimir.datasets.handwriting` makes."""
     given = list(images)
     letters = np.array([LETTERS.index(letter) for word in given for letter in word.text], dtype=np.int64)
     pixels = np.concatenate([np.zeros((0, HEIGHT, WIDTH), dtype=np.bool_), *(word.pixels for word in given)])
     folds = np.array([word.fold for word in given], dtype=np.int64)
-    return Words(pixels, offsets_of([len(word.text) for word in given]), folds, letters, name)
+    return WordImages(pixels, offsets_of([len(word.text) for word in given]), folds, letters, name)

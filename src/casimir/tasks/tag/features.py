@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.documents import Evidence, by_document, capital_runs
-from casimir.tasks.tag.words import Word, Words, boundary
+from casimir.tasks.tag.words import Word, WordTable, boundary
 
 TokenFeatures = list[str]
 _START, _STOP = boundary("<s>"), boundary("</s>")
@@ -52,7 +52,7 @@ def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures
 
 def default_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
     """Features of the word, its neighbours, its run of capitalised words, its columns and its document."""
-    table = Words()
+    table = WordTable()
     for document in by_document(sentences):
         words = [[table[word] for word in sentence.words] for sentence in document]
         topic = words[0][0].lower if document[0].document is not None else None

@@ -35,7 +35,7 @@ class Word:
     around: Mapping[int, tuple[str, ...]]
 
 
-class Words(dict[str, Word]):
+class WordTable(dict[str, Word]):
     """The distinct words seen so far: `words["Paris"]` computes on first use."""
 
     def __missing__(self, word: str) -> Word:
