@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import casimir as cs
+from casimir.datasets.handwriting import make_words
 from casimir.datasets.objects import load_objects
 from casimir.tasks.align.bitext import format_links, parse_bitext
 from casimir.tasks.boxes import images_of
 from casimir.tasks.deprel.conllu import parse_conllu
 from casimir.tasks.localize.candidates import CandidateSet
+from casimir.tasks.ocr.words import words_of
+from casimir.tasks.tag.columns import parse_conll
 
 GOLDEN = Path(__file__).parent / "golden" / "tasks-1"
 BITEXT = "the house ||| la maison\nthe blue house ||| la maison bleue\nblue ||| bleu\n"
@@ -26,6 +29,18 @@ TREES = (
 def test_align() -> None:
     model = cs.load(GOLDEN / "align")
     assert [format_links(links) for links in model.align(parse_bitext(BITEXT))] == GOLD.splitlines()
+
+
+def test_ner() -> None:
+    model = cs.load(GOLDEN / "ner")
+    new = "Ada NNP\nslept VBD\nin IN\nLeeds NNP\n. .\n\nBob NNP\nis VBZ\nlarge JJ\n. .\n"
+    labels = [["B-PER", "O", "O", "B-LOC", "O"], ["B-PER", "O", "O", "O"]]
+    assert model.tag(parse_conll(new, labelled=False)) == labels
+
+
+def test_ocr() -> None:
+    model = cs.load(GOLDEN / "ocr")
+    assert model.read(words_of(make_words()).select(np.arange(12, 16))) == ["enggnt", "oor", "duur", "uiio"]
 
 
 def test_deprel() -> None:

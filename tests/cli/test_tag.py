@@ -120,3 +120,15 @@ def test_cross_validation_reports_means_over_folds(tmp_path: Path) -> None:
 def test_inline_needs_spans(model: Path, files: Path) -> None:
     result = invoke("predict", model, files / "dev.conllu", "--labelled", "--inline")
     assert (result.exit_code, "--inline writes spans" in result.stderr) == (2, True)
+
+
+def test_costs_of_missed_entities_raise_recall(tmp_path: Path) -> None:
+    def recall(name: str, *options: object) -> float:
+        arguments = ("--model", tmp_path / name, "--tol", 0.2, "--columns", "word", "-q", "--json", "--no-baselines")
+        result = invoke("train", "ner", *arguments, *options)
+        assert result.exit_code == 0, result.output
+        return float(json.loads(result.stdout)["dev"]["recall"])
+
+    assert recall("b", "--cost", "*:O=5") > recall("a")
+    crf = invoke("train", "ner", "--model", tmp_path / "c", "--cost", "*:O=5", "--loss", "crf")
+    assert (crf.exit_code, "belongs to the hinge loss" in crf.stderr) == (2, True)

@@ -112,8 +112,10 @@ def test_other_documents_do_not_matter() -> None:
     assert after[1] == alone[0]
 
 
-def test_sentences_without_a_document_come_in_blocks() -> None:
-    blocks = list(by_document([sentence("a")] * 120 + [sentence("b", 0), sentence("c", 0), sentence("d", 1)]))
+def test_sentences_without_a_document_come_alone_or_in_blocks() -> None:
+    given = [sentence("a")] * 120 + [sentence("b", 0), sentence("c", 0), sentence("d", 1)]
+    assert [len(group) for group in by_document(given)] == [1] * 120 + [2, 1]
+    blocks = list(by_document(given, alone=50))
     assert [len(block) for block in blocks] == [50, 50, 20, 2, 1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,32 @@ def test_save_and_load_give_the_same_model(news: Corpus, tmp_path: Path, n_featu
     assert isinstance(loaded, TagModel)
     assert loaded.tag(news) == model.tag(news)
     assert (loaded.feature_set, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOB2)
+
+
+def alone(corpus: Corpus) -> Corpus:
+    return replace(corpus, sentences=[replace(s, document=None) for s in corpus.sentences], boundaries={})
+
+
+def test_a_sentence_without_a_document_does_not_depend_on_the_rest_of_the_file(model: TagModel, news: Corpus) -> None:
+    assert model.alone is not None
+    together = model.tag(alone(news))
+    assert together == [model.tag(alone(news.select([i])))[0] for i in range(len(news))]
+    assert together == [model.tag(news.select([i]))[0] for i in range(len(news))]  # a document of one sentence
+
+
+def test_documents_and_single_sentences_have_weights_of_their_own(
+    model: TagModel, news: Corpus, tmp_path: Path
+) -> None:
+    mixed = replace(news, sentences=[*news.sentences, *alone(news).sentences], boundaries={})
+    assert model.tag(mixed) == [*model.tag(news), *model.tag(alone(news))]
+    model.save(tmp_path / "m")
+    assert load_model(tmp_path / "m").tag(mixed) == model.tag(mixed)
+
+
+def test_a_file_without_documents_trains_one_set_of_weights(news: Corpus) -> None:
+    trained = train(alone(news), cs.SequenceTagger(tol=0.5, n_features=2**12))
+    assert trained.alone is None
+    assert trained.tag(news) == trained.tag(alone(news))
 
 
 def test_held_out_scores_are_those_of_evaluate(model: TagModel, news: Corpus) -> None:

@@ -23,21 +23,23 @@ from itertools import groupby, islice
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.words import Word
 
-_BLOCK = 50
 _MAX_CONTEXTS = 16
 
 
-def by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Neighbouring sentences of the same document; where the source tells no documents, blocks of 50 sentences.
-
-    Blocks have one size, unlike files, so that a large training file and a small one to tag give the same evidence.
-    """
+def by_document(sentences: Iterable[Sentence], alone: int = 1) -> Iterator[list[Sentence]]:
+    """Neighbouring sentences of the same document; where the source tells no documents, blocks of `alone` sentences."""
     for document, group in groupby(sentences, key=lambda sentence: sentence.document):
         if document is None:
-            while block := list(islice(group, _BLOCK)):
+            while block := list(islice(group, alone)):
                 yield block
         else:
             yield list(group)
+
+
+def have_company(sentences: Iterable[Sentence]) -> Iterator[bool]:
+    """Whether each sentence is one of several in a document that the source tells."""
+    for document in by_document(sentences):
+        yield from [len(document) > 1] * len(document)
 
 
 def capital_runs(words: Sequence[Word]) -> Iterator[tuple[int, int]]:

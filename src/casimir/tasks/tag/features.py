@@ -30,9 +30,10 @@ def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -
 
     The features of a sentence depend on its document, so give all sentences of a document in one call.
     """
-    if feature_set not in FEATURE_SETS:
+    known = FEATURE_SETS | OLD_SETS
+    if feature_set not in known:
         raise ValueError(f"unknown feature set {feature_set!r}; choose one of {sorted(FEATURE_SETS)}")
-    return FEATURE_SETS[feature_set](sentences)
+    return known[feature_set](sentences)
 
 
 def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
@@ -51,17 +52,30 @@ def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures
 
 
 def default_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
-    """Features of the word, its neighbours, its run of capitalised words, its columns and its document."""
+    """Features of the word, its neighbours, its run of capitalised words, its columns and its document.
+
+    A sentence that comes alone has none of its document, so that its features do not depend on what else is read.
+    """
+    return _features(by_document(sentences), least=2)
+
+
+def default_features_1(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
+    """The default set of the first version: sentences without a document were taken in blocks of 50, as one."""
+    return _features(by_document(sentences, alone=50), least=1)
+
+
+def _features(documents: Iterable[list[Sentence]], least: int) -> Iterator[list[TokenFeatures]]:
+    """Documents of fewer than `least` sentences give no evidence."""
     table = WordTable()
-    for document in by_document(sentences):
+    for document in documents:
         words = [[table[word] for word in sentence.words] for sentence in document]
         topic = words[0][0].lower if document[0].document is not None else None
-        evidence = Evidence(words, topic)
+        evidence = Evidence(words, topic) if len(document) >= least else None
         for sentence, row in zip(document, words, strict=True):
             features = _sentence_features(row)
             _add_columns(sentence, features)
             for word, token in zip(row, features, strict=True):
-                token += evidence.features(word)
+                token += [] if evidence is None else evidence.features(word)
             yield features
 
 
@@ -112,3 +126,4 @@ FEATURE_SETS: dict[str, Callable[[Iterable[Sentence]], Iterator[list[TokenFeatur
     "default": default_features,
     "paper": paper_features,
 }
+OLD_SETS = {"default-1": default_features_1}  # of models that earlier versions wrote

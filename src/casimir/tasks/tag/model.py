@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,8 +16,9 @@ from casimir.estimators.state import decode_tagger, encode_tagger
 from casimir.features import PackedSequences, pack
 from casimir.persistence import save_folder
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
-from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.features import FEATURE_SETS, iter_features
+from casimir.tasks.tag.corpus import Corpus, Sentence
+from casimir.tasks.tag.documents import have_company
+from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, iter_features
 from casimir.tasks.tag.metrics import EntityScores, entity_scores
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
 from casimir.tasks.tag.schemes import Scheme, convert
@@ -26,11 +27,15 @@ from casimir.tasks.training import Run, load_as
 
 KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
+FEATURES_VERSION = 2  # 1: sentences without documents were taken in blocks
+_ALONE = "alone."  # begins the names of the arrays of the second tagger
 
 
 @dataclass(frozen=True, eq=False)
 class TagModel:
     """tagger       a fitted SequenceTagger
+    alone         another for sentences that come without a document, where features read documents and the training
+                  file had them; None: `tagger` is for all sentences
     feature_set   "default" or "paper"
     columns       the columns besides the word that the features read
     scheme        of the labels that the tagger was trained with; None: labels write no spans
@@ -46,6 +51,7 @@ class TagModel:
     file_scheme: Scheme | None
     layout: Layout = FIRST_AND_LAST
     kind: str = KIND
+    alone: SequenceTagger | None = None
 
     @property
     def run(self) -> Run:
@@ -61,10 +67,28 @@ class TagModel:
                 f"The model reads the column {missing[0]!r}, which {corpus.name} does not have; its columns are "
                 f"{['word', *corpus.columns]}. Add it, or train a model that reads fewer columns (--columns word)."
             )
-        features = iter_features(corpus.keep_columns(self.columns).sentences, self.feature_set)
-        labels = cast(list[list[str]], self.tagger.predict(features))
+        labels = self._predict(corpus.keep_columns(self.columns).sentences)
         wanted = corpus.scheme or self.file_scheme
         return labels if wanted is None else [convert(tags, wanted) for tags in labels]
+
+    def _predict(self, sentences: Sequence[Sentence]) -> list[list[str]]:
+        """Sentences of documents by one tagger, sentences that come alone by the other."""
+        if self.alone is None:
+            given = sentences if self.feature_set in OLD_SETS else [apart(sentence) for sentence in sentences]
+            return self._labels(self.tagger, given)
+        found: list[list[str]] = [[]] * len(sentences)
+        company = np.fromiter(have_company(sentences), dtype=np.bool_, count=len(sentences))
+        for tagger, mine in ((self.tagger, company), (self.alone, ~company)):
+            chosen = np.flatnonzero(mine).tolist()
+            given = [sentences[i] if tagger is self.tagger else apart(sentences[i]) for i in chosen]
+            for i, labels in zip(chosen, self._labels(tagger, given), strict=True):
+                found[i] = labels
+        return found
+
+    def _labels(self, tagger: SequenceTagger, sentences: Sequence[Sentence]) -> list[list[str]]:
+        if not sentences:
+            return []
+        return cast(list[list[str]], tagger.predict(iter_features(sentences, self.feature_set)))
 
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""
@@ -73,13 +97,17 @@ class TagModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder that `casimir.load` reads."""
         meta, arrays = encode_tagger(self.tagger)
+        alone, alone_arrays = (None, {}) if self.alone is None else encode_tagger(self.alone)
+        arrays |= {f"{_ALONE}{name}": array for name, array in alone_arrays.items()}
         description = {
-            "feature_set": self.feature_set,
+            "features_version": 1 if self.feature_set in OLD_SETS else FEATURES_VERSION,
+            "feature_set": self.feature_set.removesuffix("-1"),
             "columns": list(self.columns),
             "scheme": None if self.scheme is None else self.scheme.value,
             "file_scheme": None if self.file_scheme is None else self.file_scheme.value,
             "layout": asdict(self.layout),
             "tagger": meta,
+            "alone": alone,
         }
         save_folder(path, self.kind, description, arrays)
 
@@ -110,9 +138,19 @@ def train(
     """
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
-    X = pack(iter_features(corpus.sentences, feature_set), fresh.n_features)
-    fresh.fit(X, corpus.labels_for(wanted), callbacks=callbacks)
-    return TagModel(fresh, feature_set, corpus.columns, wanted, corpus.scheme, layout, kind)
+    labels, apart_sentences = corpus.labels_for(wanted), [apart(sentence) for sentence in corpus.sentences]
+    has_documents = feature_set == "default" and any(have_company(corpus.sentences))
+    X = pack(iter_features(corpus.sentences if has_documents else apart_sentences, feature_set), fresh.n_features)
+    fresh.fit(X, labels, callbacks=callbacks)
+    alone = None
+    if has_documents and fresh.status_ != "interrupted":
+        alone = clone(fresh).fit(pack(iter_features(apart_sentences, feature_set), fresh.n_features), labels)
+    return TagModel(fresh, feature_set, corpus.columns, wanted, corpus.scheme, layout, kind, alone)
+
+
+def apart(sentence: Sentence) -> Sentence:
+    """The sentence without its document."""
+    return sentence if sentence.document is None else replace(sentence, document=None)
 
 
 class HeldOut:
@@ -158,10 +196,17 @@ def decode_model(
         feature_set, columns = str(meta["feature_set"]), tuple(map(str, meta["columns"]))
         scheme, file_scheme = (None if meta[k] is None else Scheme(meta[k]) for k in ("scheme", "file_scheme"))
         layout = Layout(**{name: int(place) for name, place in meta.get("layout", {}).items()})
-        tagger_meta = dict(meta["tagger"])
+        tagger_meta, alone_meta = dict(meta["tagger"]), meta.get("alone")
+        version = int(meta.get("features_version", 1))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     if feature_set not in FEATURE_SETS:
         raise ValueError(f"it has the feature set {feature_set!r}, which this casimir does not know; upgrade casimir.")
-    tagger = decode_tagger(tagger_meta, arrays)
-    return TagModel(tagger, feature_set, columns, scheme, file_scheme, layout, kind)
+    if feature_set == "default" and version == 1:
+        feature_set = "default-1"
+    elif version > FEATURES_VERSION:
+        raise ValueError("it was trained with features of a later version; upgrade casimir.")
+    own = {name: array for name, array in arrays.items() if not name.startswith(_ALONE)}
+    others = {name.removeprefix(_ALONE): array for name, array in arrays.items() if name.startswith(_ALONE)}
+    alone = None if alone_meta is None else decode_tagger(alone_meta, others)
+    return TagModel(decode_tagger(tagger_meta, own), feature_set, columns, scheme, file_scheme, layout, kind, alone)

@@ -85,12 +85,12 @@ def _ends(text: str, sentence: list[Place], following: Place) -> bool:
 
 
 def parse_plain(text: str, *, name: str = "input") -> Corpus:
-    """The sentences of a plain text, without labels."""
+    """The sentences of a plain text, which is one document, without labels."""
     places = sentences_of(text.removeprefix("\ufeff"))
     if not places:
         raise ValueError(f"{name} holds no words.")
     clean = text.removeprefix("\ufeff")
-    sentences = [Sentence(tuple(clean[a:b] for a, b in sentence)) for sentence in places]
+    sentences = [Sentence(tuple(clean[a:b] for a, b in sentence), document=0) for sentence in places]
     return Corpus(sentences, name=name, places=places, text=clean)
 
 

@@ -14,6 +14,7 @@ from casimir.datasets import load_news
 from casimir.features import DEFAULT_N_FEATURES
 from casimir.tasks.tag.columns import Layout, parse_conll, read_conll
 from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.costs import label_costs, parse_costs
 from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
 from casimir.tasks.tag.metrics import EntityScores
@@ -46,6 +47,13 @@ class Options:
         Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
     ] = None
     loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
+    cost: Annotated[
+        str | None,
+        Opt(
+            "Costs of mistakes, TRUE:PREDICTED=X; '*:O=3' makes a missed entity cost 3. Default: 1 each.",
+            metavar="T:P=X,...",
+        ),
+    ] = None
     n_features: Annotated[
         int | None,
         Opt("Hash buckets. Default: 2^18, or 2^16 - 1 for the paper's features.", metavar="N", low=1, high=2**32 - 1),
@@ -82,6 +90,10 @@ def check(given: Given, pictures: Path | None) -> None:
     if given.options.exact_vocabulary and given.options.n_features is not None:
         raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
     layout_of(given.options)
+    if given.options.cost is not None:
+        parse_costs(given.options.cost)
+        if given.options.loss == "crf":
+            raise ValueError("--cost belongs to the hinge loss; a CRF has no cost. Leave --loss crf or --cost out.")
 
 
 def layout_of(options: Options) -> Layout:
@@ -130,6 +142,8 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     from casimir.tasks.tag import model
 
     o, fit = given.options, given.fit
+    kept, scheme = with_columns(corpus, o.columns), Scheme(o.scheme)
+    labels = {label for sentence in kept.labels_for(scheme if kept.scheme else None) for label in sentence}
     buckets = o.n_features or (model.PAPER_N_FEATURES if o.features == "paper" else DEFAULT_N_FEATURES)
     tagger = SequenceTagger(
         lam=lam_of(fit.lam, len(corpus)),
@@ -139,8 +153,8 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
         random_state=fit.seed,
         max_epochs=fit.epochs or 500,
         n_features=None if o.exact_vocabulary else buckets,
+        label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
-    kept, scheme = with_columns(corpus, o.columns), Scheme(o.scheme)
     layout = layout_of(o)
     return model.train(
         kept, tagger, feature_set=o.features, scheme=scheme, callbacks=callbacks, layout=layout, kind=kind
