@@ -371,6 +371,16 @@ def test_what_predict_writes_can_be_evaluated(saved: Path, voc: Path, tmp_path: 
     table.unlink()
 
 
+def test_predict_draws_boxes(saved: Path, voc: Path, tmp_path: Path) -> None:
+    options = ("--cache", saved / "cache", "--pictures", tmp_path / "drawn")
+    result = invoke("predict", saved / "m", voc / "JPEGImages" / "000003.jpg", *options)
+    assert result.exit_code == 0, result.output
+    drawn = cv2.imread(str(tmp_path / "drawn" / "000003.jpg.png"))[:, :, ::-1]
+    assert (drawn == [255, 122, 30]).all(axis=2).any()
+    assert not (drawn == [40, 170, 255]).all(axis=2).any()
+    assert (tmp_path / "drawn" / "overview.png").exists()
+
+
 def test_folds_report_every_image(voc: Path, saved: Path, tmp_path: Path) -> None:
     options = ["--train", voc, "--class", "oval", "--cache", saved / "cache", "--folds", 2, "--tol", "0.1", "-q"]
     result = invoke("train", "localize", *options, "--model", tmp_path / "m", "--json")

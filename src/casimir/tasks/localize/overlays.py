@@ -29,31 +29,35 @@ class Overlay:
     confidence: float
 
     @property
-    def iou(self) -> float:
-        assert self.picture.box is not None
-        return float(iou(self.picture.box, self.found))
+    def rank(self) -> float:
+        """How good the box is: its overlap with the true one, or else its score."""
+        return self.confidence if self.picture.box is None else float(iou(self.picture.box, self.found))
 
     def draw(self) -> Image:
-        """The image with the true box in blue and the found one in orange."""
-        assert self.picture.box is not None
+        """The image with the true box, where it is known, in blue and the found one in orange."""
         pixels = self.picture.read()
         panel = enlarged(pixels)
         scale = np.array(panel.shape[:2]) / pixels.shape[:2]
-        _outline(panel, self.picture.box, scale, TRUTH, 4)
+        told = f"score {self.confidence:.2f}"
+        if self.picture.box is not None:
+            _outline(panel, self.picture.box, scale, TRUTH, 4)
+            told = f"IoU {self.rank:.2f}, {told}"
         _outline(panel, self.found, scale, PREDICTED, 2)
-        return captioned(captioned(panel, f"IoU {self.iou:.2f}, score {self.confidence:.2f}"), self.picture.name)
+        return captioned(captioned(panel, told), self.picture.name)
 
 
 def write_overlays(folder: Path, pictures: Sequence[Picture], found: Found, count: int = 12) -> list[Path]:
     """PNG files of some pictures, from the worst to the best, and overview.png with all of these."""
     pairs = zip(pictures, found.boxes, found.confidence.tolist(), strict=True)
-    ranked = sorted((Overlay(*pair) for pair in pairs), key=lambda one: one.iou)
+    ranked = sorted((Overlay(*pair) for pair in pairs), key=lambda one: one.rank)
     chosen = [ranked[place] for place in spread(len(ranked), count)]
     drawn = [overlay.draw() for overlay in chosen]
     files = [folder / f"{name}.png" for name in _file_names([overlay.picture.name for overlay in chosen])]
     for file, image in zip(files, drawn, strict=True):
         write_image(file, image)
-    legend = "orange: what was found;  blue: the truth;  from the worst to the best"
+    has_truth = any(overlay.picture.box is not None for overlay in chosen)
+    blue = "blue: the truth;  from the worst to the best" if has_truth else "from the least score to the largest"
+    legend = f"orange: what was found;  {blue}"
     write_image(folder / "overview.png", captioned(sheet(drawn, _COLUMNS), f" {legend}"))
     return [*files, folder / "overview.png"]
 

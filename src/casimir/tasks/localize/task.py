@@ -66,6 +66,9 @@ class UseOptions:
         None
     )
     cache: Annotated[Path | None, Opt("Folder that keeps features.", metavar="DIR")] = None
+    pictures: Annotated[
+        Path | None, Opt("Folder for pictures with the boxes drawn in them.", metavar="DIR", only="predict")
+    ] = None
 
 
 class Collected:
@@ -222,8 +225,13 @@ def draw(folder: Path, results: Sequence[tuple[LocalizeModel, Images]], given: G
 
 def write(model: LocalizeModel, images: Images, given: Given, output: Path | None) -> str:
     from casimir.tasks.localize import format_found
+    from casimir.tasks.localize.overlays import write_overlays
 
-    return format_found([picture.name for picture in images.pictures], model.find(images.candidates))
+    found, folder = model.find(images.candidates), given.options.pictures
+    if folder is not None:
+        files = write_overlays(folder, images.pictures, found)
+        given.say(f"Drew {len(files) - 1} pictures into {folder}; overview.png shows all of them")
+    return format_found([picture.name for picture in images.pictures], found)
 
 
 def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LocalizeModel:
