@@ -42,7 +42,7 @@ def test_every_token_has_distinct_features(feature_set: str) -> None:
 
 
 def test_an_unknown_feature_set_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown feature set 'best'; choose one of \['default', 'paper'\]"):
+    with pytest.raises(ValueError, match=r"unknown feature set 'best'; choose one of \['default', 'pairs', 'paper'\]"):
         iter_features([], "best")
 
 

@@ -4,8 +4,10 @@
 "default"   affixes, character trigrams, shape and case of the word; words, shapes and cases around it; its run of
             capitalised words; the file's other columns, if any; evidence from the document
 
+"pairs"     the default set, pairs of neighbouring words and endings of the words around: for labels that are no spans
+
 Pairs of neighbouring words are not in the default set: they double the number of distinct features and, cross-validated
-on CoNLL-2003, add nothing to the rest.
+on CoNLL-2003, add nothing to the rest. Parts of speech need them: 0.949 -> 0.954 on UD English EWT.
 """
 
 from __future__ import annotations
@@ -57,6 +59,20 @@ def default_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatur
     A sentence that comes alone has none of its document, so that its features do not depend on what else is read.
     """
     return _features(by_document(sentences), least=2)
+
+
+def pair_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
+    """The default features; pairs of words at offsets -2..+2; the last letters of the words before and after."""
+    given = list(sentences)
+    for sentence, features in zip(given, default_features(given), strict=True):
+        words = ("<s>", "<s>", *(word.lower() for word in sentence.words), "</s>", "</s>")
+        for i, token in enumerate(features):
+            before2, before, word, after, after2 = words[i : i + 5]
+            token += (f"w[-2,-1]={before2}|{before}", f"w[-1,0]={before}|{word}", f"w[0,1]={word}|{after}")
+            token += (f"w[1,2]={after}|{after2}", f"w[-1,1]={before}|{after}", f"suffix5={word[-5:]}")
+            token += (f"s2[-1]={before[-2:]}", f"s3[-1]={before[-3:]}", f"s2[1]={after[-2:]}", f"s3[1]={after[-3:]}")
+            token += (f"s3[-1,0]={before[-3:]}|{word[-3:]}", f"s3[0,1]={word[-3:]}|{after[-3:]}")
+        yield features
 
 
 def default_features_1(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
@@ -124,6 +140,8 @@ def _add_columns(sentence: Sentence, features: list[TokenFeatures]) -> None:
 
 FEATURE_SETS: dict[str, Callable[[Iterable[Sentence]], Iterator[list[TokenFeatures]]]] = {
     "default": default_features,
+    "pairs": pair_features,
     "paper": paper_features,
 }
+READ_DOCUMENTS = ("default", "pairs")
 OLD_SETS = {"default-1": default_features_1}  # of models that earlier versions wrote

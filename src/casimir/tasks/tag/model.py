@@ -18,7 +18,7 @@ from casimir.persistence import save_folder
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
 from casimir.tasks.tag.corpus import Corpus, Sentence
 from casimir.tasks.tag.documents import have_company
-from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, iter_features
+from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, READ_DOCUMENTS, iter_features
 from casimir.tasks.tag.metrics import EntityScores, entity_scores
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
 from casimir.tasks.tag.schemes import Scheme, convert
@@ -36,7 +36,7 @@ class TagModel:
     """tagger       a fitted SequenceTagger
     alone         another for sentences that come without a document, where features read documents and the training
                   file had them; None: `tagger` is for all sentences
-    feature_set   "default" or "paper"
+    feature_set   "default", "pairs" or "paper"
     columns       the columns besides the word that the features read
     scheme        of the labels that the tagger was trained with; None: labels write no spans
     file_scheme   of the labels in the training file, for files that come without labels
@@ -139,7 +139,7 @@ def train(
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
     labels, apart_sentences = corpus.labels_for(wanted), [apart(sentence) for sentence in corpus.sentences]
-    has_documents = feature_set == "default" and any(have_company(corpus.sentences))
+    has_documents = feature_set in READ_DOCUMENTS and any(have_company(corpus.sentences))
     X = pack(iter_features(corpus.sentences if has_documents else apart_sentences, feature_set), fresh.n_features)
     fresh.fit(X, labels, callbacks=callbacks)
     alone = None

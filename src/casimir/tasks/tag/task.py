@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
     from casimir.tasks.tag.most_frequent import MostFrequent
 
 _SHOWN = 20  # labels in the table
+_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**20, "paper": 2**16 - 1}
 _WHAT = "a column file or a file of JSON lines"
 
 
@@ -41,7 +42,10 @@ class Options:
     label: Annotated[
         int | None, Opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
     ] = None
-    features: Annotated[str, Opt("Feature set.", choices=tuple(FEATURE_SETS))] = "default"
+    features: Annotated[
+        str | None,
+        Opt("Feature set. Default: default for spans, pairs for other labels.", choices=tuple(FEATURE_SETS)),
+    ] = None
     columns: Annotated[
         str | None,
         Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
@@ -56,7 +60,12 @@ class Options:
     ] = None
     n_features: Annotated[
         int | None,
-        Opt("Hash buckets. Default: 2^18, or 2^16 - 1 for the paper's features.", metavar="N", low=1, high=2**32 - 1),
+        Opt(
+            "Hash buckets. Default: 2^18; 2^20 for pairs, 2^16 - 1 for the paper's features.",
+            metavar="N",
+            low=1,
+            high=2**32 - 1,
+        ),
     ] = None
     exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
     scheme: Annotated[
@@ -98,6 +107,11 @@ def check(given: Given, pictures: Path | None) -> None:
 
 def layout_of(options: Options) -> Layout:
     return Layout(options.word, -1 if options.label is None else options.label)
+
+
+def features_of(options: Options, corpus: Corpus) -> str:
+    """The feature set that was asked for, or the one that suits the labels."""
+    return options.features or ("pairs" if corpus.scheme is None else "default")
 
 
 # --- data
@@ -142,9 +156,9 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     from casimir.tasks.tag import model
 
     o, fit = given.options, given.fit
-    kept, scheme = with_columns(corpus, o.columns), Scheme(o.scheme)
+    kept, scheme, features = with_columns(corpus, o.columns), Scheme(o.scheme), features_of(o, corpus)
     labels = {label for sentence in kept.labels_for(scheme if kept.scheme else None) for label in sentence}
-    buckets = o.n_features or (model.PAPER_N_FEATURES if o.features == "paper" else DEFAULT_N_FEATURES)
+    buckets = o.n_features or _BUCKETS[features]
     tagger = SequenceTagger(
         lam=lam_of(fit.lam, len(corpus)),
         loss=o.loss,
@@ -156,9 +170,7 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
     layout = layout_of(o)
-    return model.train(
-        kept, tagger, feature_set=o.features, scheme=scheme, callbacks=callbacks, layout=layout, kind=kind
-    )
+    return model.train(kept, tagger, feature_set=features, scheme=scheme, callbacks=callbacks, layout=layout, kind=kind)
 
 
 def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, MostFrequent]:
@@ -171,7 +183,8 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     from casimir.tasks.tag.model import HeldOut
 
     o = given.options
-    seen = HeldOut(with_columns(dev, o.columns), o.features, None if dev.scheme is None else Scheme(o.scheme))
+    scheme = None if dev.scheme is None else Scheme(o.scheme)
+    seen = HeldOut(with_columns(dev, o.columns), features_of(o, corpus), scheme)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
