@@ -15,7 +15,7 @@ import casimir as cs
 from casimir.cli import app
 from casimir.datasets.phrases import Phrases, make_phrases
 from casimir.persistence import load_folder
-from casimir.tasks.align import Bitext, parse_bitext, read_bitext
+from casimir.tasks.align import Bitext, Links, parse_bitext, read_bitext
 from casimir.tasks.align.baselines import baseline_scores
 from casimir.tasks.align.model import AlignModel, decode_model, load_model, train
 
@@ -50,8 +50,47 @@ def test_training_certifies_its_gap_and_beats_the_baselines(model: AlignModel, p
 
 def test_held_out_links_are_not_read(parts: tuple[Bitext, Bitext]) -> None:
     labelled, other = parts[0], Bitext(parts[1].source, parts[1].target)
-    a, b = train(labelled, text=[other], tol=0.3), train(labelled, text=[parts[1]], tol=0.3)
+    a, b = (train(labelled, text=[text], missed=1.0, tol=0.3) for text in (other, parts[1]))
     np.testing.assert_array_equal(a.w, b.w)
+
+
+def two_words_for_one(bitext: Bitext) -> Bitext:
+    """Every target word becomes two, both linked to what it was linked to."""
+    target = [[half for word in sentence for half in (word, word + "'")] for sentence in bitext.target]
+    links = []
+    for pair in bitext.gold:
+        both = np.concatenate([pair.sure * (1, 2), pair.sure * (1, 2) + (0, 1)])
+        links.append(Links(both, both))
+    return Bitext(bitext.source, target, links)
+
+
+def test_a_word_gets_as_many_links_as_the_training_pairs_need(parts: tuple[Bitext, Bitext], tmp_path: Path) -> None:
+    labelled, held_out = (two_words_for_one(part) for part in parts)
+    model = train(labelled, text=[held_out], missed=1.0, tol=0.1)
+    assert (model.fertility, model.missed) == (2, 1.0)
+    ours = model.evaluate(held_out)
+    best_one_to_one = 1.0 - 2.0 * 0.5 / (0.5 + 1.0)  # half of the links, and no others
+    assert ours.aer < 0.6 * best_one_to_one
+    found = model.align(held_out)
+    assert max(np.bincount(links[:, 0]).max() for links in found) == 2
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert (loaded.fertility, loaded.missed, loaded.names()) == (2, 1.0, model.names())
+    for a, b in zip(loaded.align(held_out), found, strict=True):
+        np.testing.assert_array_equal(a, b)
+    one = train(labelled, text=[held_out], fertility=1, missed=1.0, tol=0.3)
+    assert one.evaluate(held_out).aer > best_one_to_one
+    with pytest.raises(ValueError, match="fertility=0; it must be a whole number"):
+        train(labelled, fertility=0)
+
+
+def test_the_objective_is_that_of_pairs_whatever_their_parts() -> None:
+    """With weights of almost 0, F is what the worst links cost: 1 for each cell that a matching of a part can take."""
+    bitext = parse_bitext("a b ||| c d\na b ||| c d\n", "\n\n")
+    for fertility, links in ((1, 2), (2, 4)):
+        model = train(bitext, fertility=fertility, missed=1.0, lam=1e9)
+        assert model.run.objective == pytest.approx(links)
+        assert model.run.lam == 1e9
 
 
 def test_a_word_has_at_most_one_link(model: AlignModel, parts: tuple[Bitext, Bitext]) -> None:
