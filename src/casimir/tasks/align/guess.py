@@ -1,12 +1,13 @@
-"""A first guess at every cell alone, and what the guesses around a cell say about it.
+"""First guesses at every cell alone, and what the guesses around a cell say about it.
 
 p_ij = 1 / (1 + exp(-<v, x_ij>)),    v = argmin 1/2 ||v||^2 + sum_ij log(1 + exp(-t_ij <v, x_ij>)),    t_ij = 1 or -1
 
-x_ij are the features of the cell and of leaving its source word alone; t_ij says whether it is a link. The matching
-then sees p of the cell, of the cells around it, and of their rivals in the same row and column: words next to linked
-words are linked more easily, and phrases are blocks of links.
+x_ij are the features of the cell and of leaving its source word alone; t_ij says whether it is a link. From p come
+features of the next guess, and from the last guess those of the matching: p of the cell, of the cells around it, and of
+its rivals in the same row and column. So words next to linked words are linked more easily, and phrases are blocks.
 
-The guess at a labelled pair comes from weights that were learnt without it, as for a new pair.
+The guess at a labelled pair comes from weights that were learnt without its links, as for a new pair. In the second
+round this holds for the pair itself; features of the other pairs may come from a first guess that knew them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from casimir.tasks.align.bitext import Links
 from casimir.tasks.align.features import best_other
 from casimir.tasks.arrays import checked_array
 
+Tables = Sequence[FloatArray]
+Weights = Mapping[str, FloatArray]  # kind of links -> v
+
 PREFIX = "guess"
+_ROUNDS = 2
 _FOLDS = 4
 _STEPS = 60  # of L-BFGS; more change the error rates little
 _FAR = 8.0  # log-odds beyond these are as good as certain
@@ -32,54 +37,75 @@ _MANY = 4.0  # expected links of a word; more are not told apart
 
 @dataclass(frozen=True, eq=False)
 class LinkGuess:
-    """weights  v for "sure" links, float64[d], and for "possible" ones where some are not sure"""
+    """rounds  for each guess v of "sure" links, and of "possible" ones where some are not sure"""
 
-    weights: Mapping[str, FloatArray]
+    rounds: Sequence[Weights]
 
     @classmethod
-    def learned(cls, tables: Sequence[FloatArray], links: Sequence[Links]) -> LinkGuess:
-        """tables: float64[m, n + 1, d] of every pair, the features of its cells."""
-        some_unsure = any(len(pair.sure) < len(pair.possible) for pair in links)
-        start = np.zeros(tables[0].shape[2])
-        return cls({"sure": start, "possible": start} if some_unsure else {"sure": start})._relearned(tables, links)
-
-    def _relearned(self, tables: Sequence[FloatArray], links: Sequence[Links]) -> LinkGuess:
-        """The same kinds of weights from these pairs; 0 from no pairs at all."""
-        d = len(self.weights["sure"])
-        cells = np.concatenate([np.zeros((0, d)), *(_cells(table).reshape(-1, d) for table in tables)])
-        targets = {
-            kind: np.concatenate([np.zeros(0), *(_targets(*pair, kind) for pair in zip(tables, links, strict=True))])
-            for kind in self.weights
-        }
-        return LinkGuess({kind: _logistic(cells, target) for kind, target in targets.items()})
-
-    def without_own(self, tables: Sequence[FloatArray], links: Sequence[Links]) -> list[FloatArray]:
-        """`features` of labelled pairs, each by weights of the same kind that were learnt on other pairs."""
-        found: list[FloatArray] = [np.zeros(0)] * len(tables)
-        for k in range(min(_FOLDS, len(tables))):
-            others = [i for i in range(len(tables)) if i % _FOLDS != k]
-            guess = self._relearned([tables[i] for i in others], [links[i] for i in others])
-            for i in range(k, len(tables), _FOLDS):
-                found[i] = guess.features(tables[i])
-        return found
+    def learned(cls, tables: Tables, links: Sequence[Links]) -> tuple[LinkGuess, list[FloatArray]]:
+        """From float64[m, n + 1, d], the features of the cells of every pair; also the new features of these pairs."""
+        kinds = ["sure", "possible"] if any(len(p.sure) < len(p.possible) for p in links) else ["sure"]
+        rounds, seen, found = [], tables, list(tables)
+        for _ in range(_ROUNDS):
+            rounds.append(_weights(kinds, seen, links, seen[0].shape[2]))
+            found = _without_own(kinds, seen, links)
+            seen = [np.concatenate(pair, axis=2) for pair in zip(tables, found, strict=True)]
+        return cls(rounds), [around.reshape(-1, around.shape[2]) for around in found]
 
     def features(self, table: FloatArray) -> FloatArray:
-        """float64[m (n + 1), k] of a pair, row after row; 0 for leaving a word alone."""
-        cells = _cells(table)
-        columns = [column for v in self.weights.values() for column in _around(cells @ v).values()]
-        return np.pad(np.stack(columns, axis=2), ((0, 0), (0, 1), (0, 0))).reshape(-1, len(columns))
+        """float64[m (n + 1), k] of a new pair, row after row; 0 for leaving a word alone."""
+        seen = around = table
+        for weights in self.rounds:
+            around = _features(seen, weights)
+            seen = np.concatenate([table, around], axis=2)
+        return around.reshape(-1, around.shape[2])
+
+    def kinds(self) -> list[str]:
+        return list(self.rounds[0])
 
     def names(self) -> list[str]:
         """What the columns mean."""
-        return [f"{PREFIX}, {kind}: {name}" for kind in self.weights for name in _around(np.zeros((1, 1)))]
+        return _names(self.kinds())
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        return {f"{PREFIX}.{kind}": v for kind, v in self.weights.items()}
+        return {f"{PREFIX}{r}.{kind}": v for r, weights in enumerate(self.rounds) for kind, v in weights.items()}
 
     @classmethod
     def from_arrays(cls, kinds: Sequence[str], arrays: Mapping[str, np.ndarray], d: int) -> LinkGuess:
-        """What `to_arrays` gave; a ValueError when an array is missing or has another length than d."""
-        return cls({kind: checked_array(arrays, f"{PREFIX}.{kind}", (d,)) for kind in kinds})
+        """What `to_arrays` gave for pairs with d features; a ValueError when an array is missing or of another size."""
+        sizes = [d] + [d + len(_names(kinds))] * (_ROUNDS - 1)
+        return cls(
+            [{k: checked_array(arrays, f"{PREFIX}{r}.{k}", (size,)) for k in kinds} for r, size in enumerate(sizes)]
+        )
+
+
+def _weights(kinds: Sequence[str], tables: Tables, links: Sequence[Links], d: int) -> Weights:
+    """v of every kind; 0 from no pairs."""
+    cells = np.concatenate([np.zeros((0, d)), *(_cells(table).reshape(-1, d) for table in tables)])
+    pairs = list(zip(tables, links, strict=True))
+    targets = [np.concatenate([np.zeros(0), *(_targets(*pair, kind) for pair in pairs)]) for kind in kinds]
+    return {kind: _logistic(cells, target) for kind, target in zip(kinds, targets, strict=True)}
+
+
+def _without_own(kinds: Sequence[str], tables: Tables, links: Sequence[Links]) -> list[FloatArray]:
+    """`_features` of labelled pairs, each by weights that were learnt on other pairs."""
+    found = list(tables)
+    for k in range(min(_FOLDS, len(tables))):
+        others = [i for i in range(len(tables)) if i % _FOLDS != k]
+        weights = _weights(kinds, [tables[i] for i in others], [links[i] for i in others], tables[0].shape[2])
+        found[k::_FOLDS] = [_features(table, weights) for table in tables[k::_FOLDS]]
+    return found
+
+
+def _features(table: FloatArray, weights: Weights) -> FloatArray:
+    """float64[m, n + 1, k]"""
+    cells = _cells(table)
+    columns = [column for v in weights.values() for column in _around(cells @ v).values()]
+    return np.pad(np.stack(columns, axis=2), ((0, 0), (0, 1), (0, 0)))
+
+
+def _names(kinds: Sequence[str]) -> list[str]:
+    return [f"{PREFIX}, {kind}: {name}" for kind in kinds for name in _around(np.zeros((1, 1)))]
 
 
 def _cells(table: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ KIND = "align"
 @dataclass(frozen=True, eq=False)
 class AlignModel:
     """features   of the cells, with the lexicons and the link rates that they read
-    guess      a first guess at every cell, whose features come behind; None for models that were made without
+    guess      first guesses at every cell, whose features come behind; None for models that were made without
     w          float64[d]: one weight per feature
     run        how training ended
     fertility  links that a word may have
@@ -72,7 +72,7 @@ class AlignModel:
         meta: dict[str, Any] = {"words": words, "stems": stems, "features": self.names(), "run": self.run.to_dict()}
         arrays = {"weights": self.w, **word_arrays, **stem_arrays, **self.features.rates.to_arrays()}
         if self.guess is not None:
-            meta |= {"fertility": self.fertility, "missed": self.missed, "guess": list(self.guess.weights)}
+            meta |= {"fertility": self.fertility, "missed": self.missed, "guess": self.guess.kinds()}
             arrays |= self.guess.to_arrays()
         save_folder(path, KIND, meta, arrays)
 
@@ -103,9 +103,8 @@ def train(
     fertility = needed_fertility(bitext.gold) if fertility is None else positive_int(fertility, "fertility")
     features, shapes = CellFeatures.learned(bitext, text), shapes_of(bitext)
     matrices = features.of_all(bitext, labelled=True)
-    tables = _tables(matrices, shapes)
-    guess = LinkGuess.learned(tables, bitext.gold)
-    examples = Examples(_side_by_side(matrices, guess.without_own(tables, bitext.gold)), shapes, fertility)
+    guess, guessed = LinkGuess.learned(_tables(matrices, shapes), bitext.gold)
+    examples = Examples(_side_by_side(matrices, guessed), shapes, fertility)
     cost = tuned_missed(examples, bitext.gold, wrong, lam, seed) if missed == "auto" else missed
     objective = examples.objective(bitext.gold, wrong, cost, lam)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
