@@ -57,8 +57,3 @@ def test_every_pair_is_aligned_by_weights_of_other_pairs() -> None:
 
 def test_a_single_pair_has_nothing_to_choose_on() -> None:
     assert tuned_missed(*uncertain(1, 1.0), wrong=0.5, lam=1.0, seed=0) == 0.5
-
-
-def test_a_multiple_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="missed='auto' is a multiple of it"):
-        tuned_missed(*uncertain(4, 1.0), wrong=0.0, lam=1.0, seed=0)

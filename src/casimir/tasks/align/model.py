@@ -99,6 +99,8 @@ def train(
                    least error rate in cross-validation on these pairs
     lam            regularisation; None is 1/n
     """
+    if missed == "auto" and not wrong > 0.0:
+        raise ValueError(f"wrong={wrong}; missed='auto' is a multiple of it. Give missed a number, or a larger wrong.")
     lam = 1.0 / len(bitext) if lam is None else lam
     fertility = needed_fertility(bitext.gold) if fertility is None else positive_int(fertility, "fertility")
     features, shapes = CellFeatures.learned(bitext, text), shapes_of(bitext)

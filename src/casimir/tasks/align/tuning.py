@@ -48,8 +48,6 @@ def tuned_missed(examples: Examples, links: Sequence[Links], wrong: float, lam: 
     A hinge loss finds the links that are more likely than not. Where many links are less certain than that it finds too
     few of them, and more if it costs more to miss one. A single pair has nothing to be validated on: it gets the first.
     """
-    if not wrong > 0.0:
-        raise ValueError(f"wrong={wrong}; missed='auto' is a multiple of it. Give missed a number, or a larger wrong.")
     folds = [_Fold.of(examples, links, k, lam) for k in range(min(_FOLDS, len(links)))] if len(links) > 1 else []
     missed, error = wrong, _error(folds, links, wrong, wrong, seed)
     while folds and missed < _LARGEST * wrong:
