@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -47,7 +47,13 @@ def train(
         typer.Option(min=0.0, max=1.0, metavar="X", help="Share to train on, drawn by the seed; the rest is held out."),
     ] = 0.5,
     wrong: Annotated[float, typer.Option(min=0.0, metavar="X", help="Cost of a link that is not even possible.")] = 1.0,
-    missed: Annotated[float, typer.Option(min=0.0, metavar="X", help="Cost of a sure link that is not found.")] = 1.0,
+    missed: Annotated[
+        str,
+        typer.Option(metavar="X", help="Cost of a sure link that is not found; auto: by cross-validation in training."),
+    ] = "auto",
+    fertility: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Links a word may have. Default: what training links need.")
+    ] = None,
     lam: Lam = None,
     solver: Solver = "auto",
     tol: Tol = 1e-2,
@@ -57,7 +63,7 @@ def train(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn to align the words of sentence pairs, each word to one other word or to none.
+    """Learn to align the words of sentence pairs, each word to none, one or a few others.
 
     A random share of the pairs is trained on, and error rates are told for the rest, beside those of simple methods.
     Lexical statistics count the words of all pairs, the links of the held-out ones are not used. Ctrl-C saves the best
@@ -65,6 +71,7 @@ def train(
     """
     with clear_ends():
         check_target(model)
+        missed_cost = _missed_of(missed)
         bitext, more = _data(text, gold, more_text, encoding)
         chosen, held_out = (bitext, None) if train_share == 1.0 else bitext.split(train_share, seed)
         from casimir.tasks.align import model as align
@@ -74,7 +81,8 @@ def train(
                 chosen,
                 text=[other for other in (held_out, more) if other is not None],
                 wrong=wrong,
-                missed=missed,
+                missed=missed_cost,
+                fertility=fertility,
                 lam=lam_of(lam, len(chosen)),
                 solver=solver,
                 tol=tol,
@@ -88,6 +96,19 @@ def train(
             quiet=quiet,
             json=json,
         )
+
+
+def _missed_of(given: str) -> float | Literal["auto"]:
+    """ "auto" is itself, and any other text must be a number."""
+    if given == "auto":
+        return "auto"
+    try:
+        value = float(given)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise typer.BadParameter(f"--missed {given!r} is not a cost such as 1 or 2.5, or auto.")
+    return value
 
 
 def evaluate_model(model: AlignModel, file: Path, options: EvaluateOptions) -> Report:
@@ -126,19 +147,20 @@ def _data(text: Path | None, gold: Path | None, more_text: Path | None, encoding
 
 
 def _report(model: AlignModel, chosen: Bitext, held_out: Bitext | None) -> Report:
+    settings = {"features": len(model.w), "fertility": model.fertility, "missed": model.missed}
     if held_out is None:
-        return Report({"features": len(model.w)})
+        return Report(settings)
     from casimir.tasks.align.baselines import baseline_scores
 
     rows = {"casimir": model.evaluate(held_out), **baseline_scores(model.features.words, chosen, held_out)}
 
     def show(console: Console) -> None:
-        console.print()
+        console.print(f"links per word        up to {model.fertility}; a missed one costs {model.missed:g}\n")
         _show(console, rows, f"Links in {len(held_out):,} held-out pairs")
 
     figures = {name: scores.to_dict() for name, scores in rows.items()}
     ours = figures.pop("casimir")
-    return Report({"features": len(model.w), "heldout": {"pairs": len(held_out), **ours, "baselines": figures}}, show)
+    return Report({**settings, "heldout": {"pairs": len(held_out), **ours, "baselines": figures}}, show)
 
 
 def _show(console: Console, rows: dict[str, LinkScores], title: str) -> None:

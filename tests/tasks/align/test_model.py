@@ -133,6 +133,9 @@ def test_train_evaluate_and_predict_on_the_command_line(phrases: Phrases, tmp_pa
     figures = json.loads(result.stdout)
     assert figures["gap"] <= 0.1
     assert figures["heldout"]["pairs"] == 60
+    assert figures["fertility"] == 1
+    assert figures["missed"] == load_model(folder).missed
+    assert figures["missed"] in (1.0, 3.0, 9.0, 27.0)
     assert figures["heldout"]["aer"] < figures["heldout"]["baselines"]["Dice matching"]["aer"]
     result = invoke("evaluate", folder, text, "--gold", gold)
     assert result.exit_code == 0, result.output
@@ -145,6 +148,17 @@ def test_train_evaluate_and_predict_on_the_command_line(phrases: Phrases, tmp_pa
     assert invoke("predict", folder, text).stdout == lines
 
 
+def test_fertility_and_cost_can_be_given(tmp_path: Path) -> None:
+    text, gold = tmp_path / "text", tmp_path / "gold"
+    text.write_text(make_phrases(9).text, encoding="utf-8")
+    gold.write_text(make_phrases(9).gold, encoding="utf-8")
+    options = ["--fertility", 2, "--missed", 2.5, "--train-share", 1, "--json", "-q"]
+    result = invoke("train", "align", "--text", text, "--gold", gold, "--model", tmp_path / "model", *options)
+    assert result.exit_code == 0, result.output
+    figures, model = json.loads(result.stdout), load_model(tmp_path / "model")
+    assert (figures["fertility"], figures["missed"]) == (model.fertility, model.missed) == (2, 2.5)
+
+
 def test_mistakes_on_the_command_line_are_one_sentence(phrases: Phrases, model: AlignModel, tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text(phrases.text, encoding="utf-8")
@@ -152,6 +166,8 @@ def test_mistakes_on_the_command_line_are_one_sentence(phrases: Phrases, model: 
     calls = [
         (("train", "align", "--text", text, "--model", tmp_path / "new"), "--text and --gold come together"),
         (("train", "align", "--model", tmp_path / "new", "--train-share", 0), "must lie between 0 and 1"),
+        (("train", "align", "--model", tmp_path / "new", "--missed", "-1"), "is not a cost such as 1 or 2.5, or auto"),
+        (("train", "align", "--model", tmp_path / "new", "--wrong", 0), "missed='auto' is a multiple of it"),
         (("evaluate", tmp_path / "model", text), "give them with --gold"),
         (("evaluate", tmp_path / "model", text, "--gold", text), "line 1"),
     ]
