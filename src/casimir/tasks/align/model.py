@@ -32,17 +32,17 @@ KIND = "align"
 @dataclass(frozen=True, eq=False)
 class AlignModel:
     """features   of the cells, with the lexicons and the link rates that they read
-    guess      first guesses at every cell, whose features come behind; None for models that were made without
     w          float64[d]: one weight per feature
     run        how training ended
+    guess      first guesses at every cell, whose features come behind the others; None for models made without them
     fertility  links that a word may have
     missed     what a missed link cost in training; None where that was not kept
     """
 
     features: CellFeatures
-    guess: LinkGuess | None
     w: FloatArray
     run: Run
+    guess: LinkGuess | None = None
     fertility: int = 1
     missed: float | None = None
 
@@ -112,7 +112,7 @@ def train(
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     run, parts = Run.of(result, lam), examples.parts_per_pair
     run = replace(run, objective=run.objective * parts, dual=run.dual * parts)
-    return AlignModel(features, guess, result.w, run, fertility, cost)
+    return AlignModel(features, result.w, run, guess, fertility, cost)
 
 
 def load_model(path: str | os.PathLike[str]) -> AlignModel:
@@ -128,12 +128,12 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> A
         names = [str(name) for name in meta["features"]]
         w, run = checked_array(arrays, "weights", (len(names),)), Run.from_dict(meta["run"])
         if not any(name.startswith(PREFIX) for name in names):
-            return _with_names(AlignModel(features, None, w, run), names)
+            return _with_names(AlignModel(features, w, run), names)
         guess = LinkGuess.from_arrays(meta["guess"], arrays, len(features.names()))
         fertility, missed = positive_int(meta["fertility"], "fertility"), float(meta["missed"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    return _with_names(AlignModel(features, guess, w, run, fertility, missed), names)
+    return _with_names(AlignModel(features, w, run, guess, fertility, missed), names)
 
 
 def _with_names(model: AlignModel, names: list[str]) -> AlignModel:
