@@ -43,6 +43,14 @@ def test_ocr() -> None:
     assert model.read(words_of(make_words()).select(np.arange(12, 16))) == ["enggnt", "oor", "duur", "uiio"]
 
 
+def test_align_with_several_links_per_word() -> None:
+    model = cs.load(GOLDEN.parent / "tasks-2" / "align")
+    assert (model.fertility, model.missed) == (2, 1.0)
+    text = "the house ||| la maison\ndo not ||| ne pas\nhouses do not ||| maisons ne pas\n"
+    expected = ["1-1 2-2", "1-1 1-2 2-1 2-2", "1-1 2-2 2-3 3-2 3-3"]
+    assert [format_links(links) for links in model.align(parse_bitext(text))] == expected
+
+
 def test_deprel() -> None:
     model = cs.load(GOLDEN / "deprel")
     assert model.predict(parse_conllu(TREES)) == [["nsubj", "root"], ["root", "advmod"]]

@@ -93,3 +93,14 @@ def test_line_ends_of_other_systems_are_read() -> None:
 def test_a_number_with_thousands_of_digits_is_no_link() -> None:
     with pytest.raises(ValueError, match="is no link"):
         parse_bitext("a ||| b\n", "9" * 5000 + "-1\n")
+
+
+def test_words_are_split_at_blanks_only() -> None:
+    """Other white space is part of a word: it would shift all links behind it."""
+    for space in "\u00a0\u202f\u3000\u2028\x0b\x1c\x85":
+        bitext = parse_bitext(f"10{space}000 \t dogs|||{space} chiens\n", "1-1 2-2\n")
+        assert bitext.source == [[f"10{space}000", "dogs"]]
+        assert bitext.target == [[space, "chiens"]]
+        with pytest.raises(ValueError, match=r"gold, line 1: .* is no link"):
+            parse_bitext("a ||| b\n", f"1-1{space}1-1\n")
+    assert len(parse_bitext("a ||| b\n \t \n")) == 1

@@ -2,6 +2,9 @@
 
 text    one pair per line, words separated by blanks, `|||` between the two sentences
 gold    one line per pair, links separated by blanks: `i-j` is sure, `ipj` possible; words are counted from 1
+
+Blanks are spaces and tabs. Anything else may be part of a word, such as the no-break space of French numbers, so that
+words are counted as other programs count them.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from casimir.scores import IntArray
 from casimir.tasks.text import numbered_lines, read_text
 
 SEPARATOR = "|||"
+_BLANKS = " \t"
 _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 
 
@@ -101,7 +105,7 @@ def parse_bitext(text: str, gold: str | None = None, *, name: str = "text", gold
 def parse_links(text: str, shape: tuple[int, int], where: str = "links") -> Links:
     """The links in one line, of sentences with shape[0] and shape[1] words."""
     sure, possible = set(), set()
-    for token in text.split():
+    for token in _words(text):
         match = _LINK.fullmatch(token)
         if match is None:
             raise ValueError(f"{where}: {token!r} is no link; write 3-4 for a sure link, 3p4 for a possible one.")
@@ -126,10 +130,15 @@ def _parse_pair(line: str, where: str) -> tuple[list[str], list[str]]:
     sides = line.split(SEPARATOR)
     if len(sides) != 2:
         raise ValueError(f"{where}: it has {len(sides) - 1} separators `{SEPARATOR}`; a pair of sentences needs one.")
-    source, target = sides[0].split(), sides[1].split()
+    source, target = _words(sides[0]), _words(sides[1])
     if not source or not target:
         raise ValueError(f"{where}: the {'first' if not source else 'second'} sentence has no words.")
     return source, target
+
+
+def _words(text: str) -> list[str]:
+    """What stands between blanks."""
+    return [word for word in re.split(f"[{_BLANKS}]", text) if word]
 
 
 def _lines(text: str, least: int = 0) -> list[str]:
@@ -137,7 +146,7 @@ def _lines(text: str, least: int = 0) -> list[str]:
     lines = [line for _, line in numbered_lines(text)]
     if not lines[-1]:
         lines.pop()  # what follows the last line end
-    while len(lines) > least and not lines[-1].strip():
+    while len(lines) > least and not lines[-1].strip(_BLANKS):
         lines.pop()
     return lines
 

@@ -154,8 +154,8 @@ def _translation(known: PairTables) -> Table:
         "best of row": row_best.astype(np.float64),
         "best of column": column_best.astype(np.float64),
         "best of both": (row_best & column_best).astype(np.float64),
-        "ahead in row": both - _best_other(both, 1),
-        "ahead in column": both - _best_other(both, 0),
+        "ahead in row": both - best_other(both, 1),
+        "ahead in column": both - best_other(both, 0),
         "column's best": _for_columns(both.max(axis=0), m),
         "frequencies differ": np.abs(np.subtract.outer(s_log, t_log)) / 3.0,
         "source frequency": np.repeat(s_log[:, None] / 5.0, n, axis=1),
@@ -215,7 +215,7 @@ def _shifted(table: FloatArray, by: int) -> FloatArray:
     return out
 
 
-def _best_other(table: FloatArray, axis: int) -> FloatArray:
+def best_other(table: FloatArray, axis: int) -> FloatArray:
     """The largest of the other values in the same row (axis 1) or column (axis 0); 0 where there is none."""
     if table.shape[axis] == 1:
         return np.zeros_like(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,12 @@ class Options:
     test_gold: Annotated[Path | None, Opt("Links of the pairs in --test.", metavar="FILE")] = None
     more_text: Annotated[Path | None, Opt("More pairs, without links, for lexical statistics.", metavar="FILE")] = None
     wrong: Annotated[float, Opt("Cost of a link that is not even possible.", metavar="X", low=0.0)] = 1.0
-    missed: Annotated[float, Opt("Cost of a sure link that is not found.", metavar="X", low=0.0)] = 1.0
+    missed: Annotated[
+        str, Opt("Cost of a sure link that is not found; auto: by cross-validation in training.", metavar="X")
+    ] = "auto"
+    fertility: Annotated[
+        int | None, Opt("Links a word may have. Default: what the training links need.", metavar="M", low=1)
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,23 @@ class Pairs:
         """Some pairs; the others stay as text."""
         rest = np.setdiff1d(np.arange(len(self)), pairs)
         return Pairs(self.bitext.select(pairs), (*self.text, self.bitext.select(rest)))
+
+
+def check(given: Given, pictures: Path | None) -> None:
+    missed_of(given.options.missed)
+
+
+def missed_of(given: str) -> float | Literal["auto"]:
+    """ "auto" is itself, and any other text must be a number."""
+    if given == "auto":
+        return "auto"
+    try:
+        value = float(given)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise ValueError(f"--missed {given!r} is not a cost such as 1 or 2.5, or auto.")
+    return value
 
 
 def read(path: Path, labelled: bool, given: Given) -> Pairs:
@@ -81,7 +103,15 @@ def train(pairs: Pairs, given: Given, callbacks: tuple[Any, ...]) -> AlignModel:
     from casimir.tasks.align.baselines import thresholds
 
     o, arguments = given.options, given.fit.arguments(len(pairs))
-    found = model.train(pairs.bitext, text=pairs.text, wrong=o.wrong, missed=o.missed, callbacks=callbacks, **arguments)
+    found = model.train(
+        pairs.bitext,
+        text=pairs.text,
+        wrong=o.wrong,
+        missed=missed_of(o.missed),
+        fertility=o.fertility,
+        callbacks=callbacks,
+        **arguments,
+    )
     return replace(found, thresholds=thresholds(found.features.words, pairs.bitext))
 
 
@@ -110,7 +140,7 @@ def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AlignMo
 TASK = Task(
     name="align",
     title="Word alignment",
-    about="""Learn to align the words of sentence pairs, each word to one other word or to none.
+    about="""Learn to align the words of sentence pairs, each word to none, one or a few others.
 
     Lexical statistics count the words of all pairs; the links of held-out pairs are not used.""",
     data="Sentence pairs, ||| between the two; --gold has their links.",
@@ -127,6 +157,7 @@ TASK = Task(
     train_options=Options,
     use_options=UseOptions,
     held_out=0.5,
+    check=check,
     read=read,
     made_up=made_up,
     train=train,
@@ -134,5 +165,5 @@ TASK = Task(
     compare=compare,
     write=write,
     decode=decode,
-    figures=lambda model: {"features": len(model.w)},
+    figures=lambda model: {"features": len(model.w), "fertility": model.fertility, "missed": model.missed},
 )
