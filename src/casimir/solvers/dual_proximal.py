@@ -148,7 +148,7 @@ class _Run:
                 last_k, last_predicted = k, predicted
             else:
                 self.monitor.skip()
-            self._recentre(self.kappa.after(block_gap, correction * predicted, dual), k)
+            self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, g, penalty = self.iterate.w, self.iterate.gradient(), self.objective.penalty

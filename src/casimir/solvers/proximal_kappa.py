@@ -6,45 +6,48 @@ import math
 
 from casimir.objective import Objective
 
-_EASY, _HARD = 0.1, 0.35  # shares of the gap that the subproblem leaves: below and above them kappa changes,
-_CHANGE = 1.5  # by this factor
-_OPEN, _STILL = 0.25, 0.8  # shares of the first and of the last S: above both, subproblems stay unsolved
+_EASY, _HARD = 0.1, 0.35  # shares of the gap that S is: below and above them subproblems are easy and hard,
+_CHANGE = 1.5  # and kappa changes by this factor
+_OPEN, _STILL = 0.25, 0.8  # shares of the first gap and of the last S: above both, subproblems stay unsolved,
 _RISE = 2.0  # and kappa rises by this factor
 _FARTHEST = 500.0  # times the first one, or a part of it: as far as it goes
 
 
 class Kappa:
-    """S is the subproblem's mean block gap after an epoch.
+    """S is the subproblem's mean block gap after an epoch, a part of the gap F - D.
 
-    rises     kappa doubles where S stays above a quarter of the first one and falls by less than a fifth in an epoch.
+    rises     kappa doubles where S stays above a quarter of the first gap and falls by less than a fifth in an epoch.
               That is a subproblem which passes do not solve: examples contradict one another, so that their dual
-              variables have far to go, and steps are short, since they are in proportion to lam + kappa
-    balances  kappa follows the share of the gap F - D that S is: less than that of a tenth makes it fall
+              variables have far to go, and steps are short, as long as lam + kappa is small
+    balances  kappa follows the share of the gap that S is, which should be between a tenth and a third
     value     the present one
     """
 
     def __init__(self, first: float, *, rises: bool, balances: bool) -> None:
         self.value, self._first, self._rises, self._balances = first, first, rises, balances
         self._first_gap: float | None = None
-        self._last_gap = math.inf
+        self._last = math.inf
 
-    def after(self, block_gap: float, gap: float, dual: float) -> float:
-        """The next one, after an epoch that ended at S = block_gap, F - D = gap (a guess) and D = dual."""
-        factor = 1.0
-        if self._is_stuck(block_gap):
+    def after(self, block_gap: float, predicted: float, correction: float, dual: float) -> float:
+        """The next one, after an epoch that ended at S = block_gap, F - D = predicted and D = dual.
+
+        correction  what the prediction was off by when F was known: S is that of the visits, and w has moved since
+        """
+        factor, gap = 1.0, correction * predicted
+        if self._is_stuck(block_gap, predicted) and self._rises:
             factor = _RISE
         elif self._balances and 0.0 < gap < dual:  # while the gap is larger than the dual, it tells little of either
             share = block_gap / gap
             factor = _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
         return min(max(factor * self.value, self._first / _FARTHEST), self._first * _FARTHEST)
 
-    def _is_stuck(self, block_gap: float) -> bool:
-        """The first S tells the scale alone: it is met on the way from w = 0."""
+    def _is_stuck(self, block_gap: float, predicted: float) -> bool:
+        """The first epoch tells the scale alone: its S is met on the way from w = 0."""
         if self._first_gap is None:
-            self._first_gap = block_gap
+            self._first_gap = predicted
             return False
-        last, self._last_gap = self._last_gap, block_gap
-        return self._rises and block_gap > max(_OPEN * self._first_gap, _STILL * last)
+        last, self._last = self._last, block_gap
+        return block_gap > max(_OPEN * self._first_gap, _STILL * last)
 
 
 def hinge_kappa(objective: Objective) -> float:
