@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace casimir {
+namespace {
+
+constexpr std::size_t kLabelsPerLine = 64 / sizeof(std::uint16_t);  // of a line of the cache
+
+}  // namespace
 
 ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain, true) {
   check_label_count(chain.shape().labels);
@@ -272,7 +277,7 @@ double ChainDual::direction_norm(std::int64_t i, const std::vector<std::int32_t>
 }
 
 /// The examples come in random order, so what the next visits will read is asked for in good time: first where a
-/// block's arrays are, then the arrays, then the weights they point to.
+/// block's arrays are, then the arrays, then the features and inner products of its tokens, then the weights.
 void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                          bool cached) const {
   if (visit + 6 < count) {
@@ -281,21 +286,27 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     __builtin_prefetch(&block(far).nodes);
     __builtin_prefetch(chain_.data().features.indptr + chain_.data().offsets[far]);
   }
-  if (visit + 3 < count) {
-    const LabelOutputs& near = block(order[visit + 3]);
-    const std::int64_t first = chain_.data().offsets[order[visit + 3]];
+  if (visit + 4 < count) {
+    const LabelOutputs& near = block(order[visit + 4]);
     __builtin_prefetch(near.labels.data());
     __builtin_prefetch(near.weight.data());
     __builtin_prefetch(near.nodes.data());
-    __builtin_prefetch(chain_.data().features.indices + chain_.data().features.indptr[first]);
+  }
+  if (visit + 2 < count) {
+    const std::int64_t soon = order[visit + 2];
+    const std::vector<std::uint16_t>& labels = block(soon).labels;
+    for (std::size_t j = kLabelsPerLine; j < labels.size(); j += kLabelsPerLine) __builtin_prefetch(&labels[j]);
+    if (!cached) chain_.prefetch_features(soon, 0, chain_.length(soon));
+    const std::vector<std::int32_t>& nodes = block(soon).nodes;
+    for (const std::int32_t t : nodes) {
+      if (cached) chain_.prefetch_features(soon, t, 1);
+      gram_.prefetch(soon, t, nodes.front(), nodes.back());
+    }
   }
   if (visit + 1 >= count) return;
   const std::int64_t next = order[visit + 1];
-  if (!cached) chain_.prefetch(next, {w});
-  for (const std::int32_t t : block(next).nodes) {
-    if (cached) chain_.prefetch_tokens(next, t, 1, {w});
-    gram_.prefetch(next, t);
-  }
+  if (!cached) return chain_.prefetch(next, {w});
+  for (const std::int32_t t : block(next).nodes) chain_.prefetch_tokens(next, t, 1, {w});
 }
 
 }  // namespace casimir

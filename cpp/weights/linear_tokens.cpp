@@ -20,7 +20,14 @@ void LinearTokens::touched(std::int64_t i, std::vector<RowRange>& ranges) const 
   ranges.emplace_back(data_.n_features, rows());
 }
 
+void LinearTokens::prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const {
+  constexpr std::int64_t line = 64 / sizeof(*data_.features.indices);
+  const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
+  for (std::int64_t f = indptr[0]; f < indptr[count]; f += line) __builtin_prefetch(data_.features.indices + f);
+}
+
 void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const {
+  fixed_nodes_.prefetch(data_.offsets[i] + first);
   const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
   const std::int64_t stride = shape_.stride;
   for (std::int64_t f = indptr[0]; f < indptr[count]; ++f) {

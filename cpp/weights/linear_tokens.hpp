@@ -42,7 +42,10 @@ class LinearTokens : public Problem {
   }
   void add_truth_scores(std::int64_t i, double margin, double* scores) const final;
 
+  /// Asks the memory for the weights of tokens [first, first + count) of example i, and for where their costs are.
   void prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const;
+  /// Asks for the features of these tokens, which prefetch_tokens reads.
+  void prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const;
 
   const LinearTokensData& data() const { return data_; }
   RowShape shape() const { return shape_; }

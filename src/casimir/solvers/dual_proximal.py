@@ -16,6 +16,7 @@ from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
+from casimir.solvers.proximal_kappa import Kappa, has_bounded_dual, hinge_kappa, smooth_kappa
 from casimir.solvers.sdca import SDCA, memory_of
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
@@ -24,9 +25,6 @@ _INNER: dict[str | None, BCFW | SDCA] = {
     "outputs": BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0),
     "potentials": SDCA(),
 }
-_EASY, _HARD = 0.1, 0.35  # shares of the gap that the subproblem leaves: below and above them kappa changes,
-_CHANGE = 1.5  # by this factor
-_FARTHEST_KAPPA = 50.0  # times the first one, or a part of it: as far as it adapts
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,8 @@ class DualProximal:
     inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
            from one subproblem to the next. None: the one that fits the loss, BCFW with one light and 6
            cached passes after every one over all examples
-    kappa  None: for a hinge loss 5 (lam n)^0.7 / n, a fifth of that for absolute values alone; for a smooth one
-           2 (lam n)^0.5 / n to begin with, then (unless there are absolute values alone) as the share of the gap asks
-           for that the subproblem leaves
+    kappa  None: 5 (lam n)^0.7 / n for a hinge loss, a fifth of that for absolute values alone, 2 (lam n)^0.5 / n for a
+           smooth one to begin with; then, unless there are absolute values alone, it follows the run (see `Kappa`)
 
     The next centre lies beyond w_k: as far as in Casimir for a smooth loss; for a hinge loss hardly, and for lam n >= 1
     not at all, and there the average of the w_k is looked at as well.
@@ -64,13 +61,13 @@ class DualProximal:
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "DualProximal")
         inner = self._inner(objective)
+        is_free = self.kappa is None and not has_bounded_dual(objective)
         if isinstance(inner, SDCA):
-            adapts = self.kappa is None and not _has_bounded_dual(objective)
-            kappa, manner = _smooth_kappa(objective), _Manner(averages=False, adapts=adapts, beta=None)
+            first, manner = smooth_kappa(objective), _Manner(averages=False, beta=None)
         else:
-            kappa = _hinge_kappa(objective)
-            manner = _Manner(averages=True, adapts=False, beta=_hinge_extrapolation(objective))
-        _Run(objective, inner, self.kappa or kappa, manner, rng, monitor).run()
+            first, manner = hinge_kappa(objective), _Manner(averages=True, beta=_hinge_extrapolation(objective))
+        kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA))
+        _Run(objective, inner, kappa, manner, rng, monitor).run()
 
     def _inner(self, objective: Objective) -> BCFW | SDCA:
         inner = self.inner or _INNER.get(objective.dual_variables)
@@ -93,12 +90,10 @@ class _Manner(NamedTuple):
     """How the outer loop goes.
 
     averages  whether the average of the w_k is reported where it is better
-    adapts    whether kappa follows the share of the gap that the subproblem leaves
     beta      how far z goes beyond w, in units of the last step; None: as far as in Casimir
     """
 
     averages: bool
-    adapts: bool
     beta: float | None
 
 
@@ -118,20 +113,20 @@ class _Run:
         self,
         objective: Objective,
         inner: BCFW | SDCA,
-        kappa: float,
+        kappa: Kappa,
         manner: _Manner,
         rng: np.random.Generator,
         monitor: Monitor,
     ) -> None:
         self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
-        self.kappa = self.first_kappa = kappa
+        self.kappa = kappa
         rest = _resting_point(objective)
         self.z, self.before, self.mean = (aligned_zeros(objective.n_params) for _ in range(3))
         self.z[:] = self.before[:] = rest
-        penalty = Proximal(objective.penalty, kappa, self.z)
+        penalty = Proximal(objective.penalty, kappa.value, self.z)
         self.blocks: Any = inner.blocks(objective.with_penalty(penalty))
         self.iterate: DualIterate = dual_start(penalty, objective.n_params)
-        self.mean_dual = objective.trivial_dual() if _has_bounded_dual(objective) else None
+        self.mean_dual = objective.trivial_dual() if has_bounded_dual(objective) else None
         self.average_wins = False
 
     def run(self) -> None:
@@ -153,7 +148,7 @@ class _Run:
                 last_k, last_predicted = k, predicted
             else:
                 self.monitor.skip()
-            self._recentre(self._adapted(block_gap, correction * predicted, dual), k)
+            self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, g, penalty = self.iterate.w, self.iterate.gradient(), self.objective.penalty
@@ -174,18 +169,7 @@ class _Run:
             self.average_wins = self.average_wins or of_mean < value
             if of_mean < value:
                 best, value = self.mean, of_mean
-        return value, self.monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa)
-
-    def _adapted(self, block_gap: float, gap: float, dual: float) -> float:
-        """A larger kappa makes the subproblem easier, a smaller one makes fewer of them enough.
-
-        While the gap is larger than the dual, it tells little of either.
-        """
-        if not self.manner.adapts or not 0.0 < gap < dual:
-            return self.kappa
-        share, kappa = block_gap / gap, self.kappa
-        kappa *= _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
-        return min(max(kappa, self.first_kappa / _FARTHEST_KAPPA), self.first_kappa * _FARTHEST_KAPPA)
+        return value, self.monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa.value)
 
     def _recentre(self, kappa: float, k: int) -> None:
         """z = w + beta (w - w of before), and w is the primal point of the same g around it.
@@ -209,10 +193,10 @@ class _Run:
         else:
             assert own is not None
             sigma = own.sigma + kappa
-            new_w *= -self.kappa / sigma
-            new_w += ((own.sigma + self.kappa) / sigma) * w
+            new_w *= -self.kappa.value / sigma
+            new_w += ((own.sigma + self.kappa.value) / sigma) * w
             new_w += (kappa / sigma) * new_z
-        self.z, self.before, self.kappa = new_z, w, kappa
+        self.z, self.before, self.kappa.value = new_z, w, kappa
         self.iterate = DualIterate(penalty, new_w, g)
 
 
@@ -227,19 +211,10 @@ def _hinge_extrapolation(objective: Objective) -> float:
 
     At lam n = 0.01 it saves up to a fifth of the passes on named entity data, at 1 and above it would cost some.
     """
-    if _has_bounded_dual(objective) or objective.penalty.strong_convexity == 0.0:
+    if has_bounded_dual(objective) or objective.penalty.strong_convexity == 0.0:
         return 0.0
     lam_n = objective.penalty.strong_convexity * objective.n_active
     return min(max(-0.15 * math.log10(lam_n), 0.0), 0.3)
-
-
-def _has_bounded_dual(objective: Objective) -> bool:
-    """Whether R* is infinite beyond some g, as for absolute values alone.
-
-    There -g may go beyond by kappa (w_k - w_{k-1}), and D pays for it in full. In a plain average over epochs these
-    differences cancel but for the ends, so that the average of the dual points is worth a look.
-    """
-    return objective.penalty.strong_convexity == 0.0 and objective.penalty.quadratic is None
 
 
 def _resting_point(objective: Objective) -> FloatArray:
@@ -247,28 +222,3 @@ def _resting_point(objective: Objective) -> FloatArray:
     penalty = objective.penalty
     at_rest = np.zeros(objective.n_params)
     return penalty.primal(at_rest) if penalty.strong_convexity > 0.0 else at_rest
-
-
-def _hinge_kappa(objective: Objective) -> float:
-    """kappa = 5 (lam n)^0.7 / n, fitted to the fewest passes on named entity data with lam n from 0.01 to 10.
-
-    The optimum is flat: a factor of 2 either way costs some 10 % more passes. For absolute values alone it is a fifth:
-    what w moves by in an epoch, times kappa, is lost in the dual.
-    """
-    is_l1 = _has_bounded_dual(objective) and _l1(objective) > 0.0
-    return float((1.0 if is_l1 else 5.0) * _lam_n(objective) ** 0.7 / objective.n_active)
-
-
-def _smooth_kappa(objective: Objective) -> float:
-    """kappa = 2 (lam n)^0.5 / n, fitted as that of a hinge loss."""
-    return float(2.0 * _lam_n(objective) ** 0.5 / objective.n_active)
-
-
-def _lam_n(objective: Objective) -> float:
-    """lam n, lam the strong convexity of the penalty; where that is 0, the strength of its absolute values."""
-    n = objective.n_active
-    return (objective.penalty.strong_convexity or _l1(objective) or 1.0 / n) * n
-
-
-def _l1(objective: Objective) -> float:
-    return float(getattr(objective.penalty, "l1", 0.0))

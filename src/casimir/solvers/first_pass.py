@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros, dot
+from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir.losses import Loss
 from casimir.objective import Objective
@@ -16,17 +16,6 @@ from casimir.scores import FloatArray, IntArray
 from casimir.solvers.sgd import sgd_epoch
 from casimir.solvers.steps import Averaged, fused_sum
 
-_SAMPLED = 50  # examples whose losses and gradients give the step length
-
-
-class Scale(NamedTuple):
-    """gamma  Polyak's step at w = 0: mean_i f_i(0) / mean_i |grad f_i(0)|^2 over a few examples
-    loss   the mean loss there
-    """
-
-    gamma: float
-    loss: float
-
 
 class FirstPass(NamedTuple):
     """w     float64[d]: the mean of the second half of the iterates
@@ -35,20 +24,6 @@ class FirstPass(NamedTuple):
 
     w: FloatArray
     loss: float
-
-
-def scale_at_zero(objective: Objective, rng: np.random.Generator) -> Scale:
-    size = min(_SAMPLED, objective.n_active)
-    examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
-    problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, np.zeros(objective.n_params)
-    value = square = 0.0
-    for i in examples.tolist():
-        answer, gradient = problem.oracle(i, w, loss.smoothing, loss.mu), np.zeros(objective.n_params)
-        problem.scatter(i, answer.marginals - problem.truth(i), problem.scale(i), gradient)
-        value += problem.scale(i) * answer.value
-        square += dot(gradient, gradient)
-    objective.count("searches", size)
-    return Scale(value / square if square > 0.0 and value > 0.0 else 1.0, value / size)
 
 
 def first_pass(objective: Objective, w0: FloatArray, gamma: float, rng: np.random.Generator) -> FirstPass:

@@ -28,8 +28,9 @@ from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray
+from casimir.solvers.at_zero import scale_at_zero
 from casimir.solvers.base import InnerState, Monitor
-from casimir.solvers.first_pass import first_pass, scale_at_zero
+from casimir.solvers.first_pass import first_pass
 from casimir.solvers.ray import is_too_long, shorter
 from casimir.solvers.regimes import Sequence, extrapolation, kappa_of
 from casimir.solvers.smoothness import needs_smoothing

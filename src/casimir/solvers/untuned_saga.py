@@ -29,8 +29,9 @@ from casimir.losses import Loss, smoothed
 from casimir.objective import Objective
 from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray, IntArray
+from casimir.solvers.at_zero import scale_at_zero
 from casimir.solvers.base import Monitor
-from casimir.solvers.first_pass import first_pass, mean_loss, scale_at_zero
+from casimir.solvers.first_pass import first_pass, mean_loss
 from casimir.solvers.ray import is_too_long, shorter
 from casimir.solvers.regimes import extrapolation, kappa_of
 from casimir.solvers.saga import Table

@@ -1,0 +1,59 @@
+"""What the gradients of a few examples at w = 0 tell: a step length, and how evenly they fill the directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from casimir._arrays import dot
+from casimir.objective import Objective
+from casimir.scores import FloatArray
+
+_SAMPLED = 50
+
+
+class Scale(NamedTuple):
+    """gamma  Polyak's step at w = 0: mean_i f_i(0) / mean_i |grad f_i(0)|^2 over a few examples
+    loss   the mean loss there
+    """
+
+    gamma: float
+    loss: float
+
+
+def scale_at_zero(objective: Objective, rng: np.random.Generator) -> Scale:
+    value = square = 0.0
+    size = min(_SAMPLED, objective.n_active)
+    for loss, gradient in _sampled(objective, rng, size):
+        value += loss
+        square += dot(gradient, gradient)
+    return Scale(value / square if square > 0.0 and value > 0.0 else 1.0, value / size)
+
+
+def evenness(objective: Objective, rng: np.random.Generator) -> float:
+    """(tr C)^2 / (d tr C^2), C = mean_i g_i g_i^T and g_i = grad f_i(0): 1 where all directions are alike.
+
+    It is the share of the d directions that gradients fill: tr C = mean_i |g_i|^2, tr C^2 = mean_{i != j} <g_i, g_j>^2,
+    over pairs of a few examples. 0 where there is one example only, or no gradient.
+    """
+    size = min(2 * _SAMPLED, objective.n_active)
+    gradients = np.array([gradient for _, gradient in _sampled(objective, rng, size)])
+    products = gradients @ gradients.T
+    squares = np.diag(products)
+    of_pairs = float(np.square(products).sum() - np.square(squares).sum())
+    if not of_pairs > 0.0:
+        return 0.0
+    return float(squares.mean() ** 2 * size * (size - 1) / of_pairs / objective.n_params)
+
+
+def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[float, FloatArray]]:
+    """f_i(0) and its gradient, times the scale of the example, of `size` different ones."""
+    examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
+    problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, np.zeros(objective.n_params)
+    for i in examples.tolist():
+        answer, gradient = problem.oracle(i, w, loss.smoothing, loss.mu), np.zeros(objective.n_params)
+        problem.scatter(i, answer.marginals - problem.truth(i), problem.scale(i), gradient)
+        yield problem.scale(i) * answer.value, gradient
+    objective.count("searches", size)

@@ -1,0 +1,84 @@
+"""kappa of DualProximal: where it begins, and how it follows a run."""
+
+from __future__ import annotations
+
+import math
+
+from casimir.objective import Objective
+
+_EASY, _HARD = 0.1, 0.35  # shares of the gap that S is: below and above them subproblems are easy and hard,
+_CHANGE = 1.5  # and kappa changes by this factor
+_OPEN, _STILL = 0.25, 0.8  # shares of the first gap and of the last S: above both, subproblems stay unsolved,
+_RISE = 2.0  # and kappa rises by this factor
+_FARTHEST = 500.0  # times the first one, or a part of it: as far as it goes
+
+
+class Kappa:
+    """S is the subproblem's mean block gap after an epoch, a part of the gap F - D.
+
+    rises     kappa doubles where S stays above a quarter of the first gap and falls by less than a fifth in an epoch.
+              That is a subproblem which passes do not solve: examples contradict one another, so that their dual
+              variables have far to go, and steps are short, as long as lam + kappa is small
+    balances  kappa follows the share of the gap that S is, which should be between a tenth and a third
+    value     the present one
+    """
+
+    def __init__(self, first: float, *, rises: bool, balances: bool) -> None:
+        self.value, self._first, self._rises, self._balances = first, first, rises, balances
+        self._first_gap: float | None = None
+        self._last = math.inf
+
+    def after(self, block_gap: float, predicted: float, correction: float, dual: float) -> float:
+        """The next one, after an epoch that ended at S = block_gap, F - D = predicted and D = dual.
+
+        correction  what the prediction was off by when F was known: S is that of the visits, and w has moved since
+        """
+        factor, gap = 1.0, correction * predicted
+        if self._is_stuck(block_gap, predicted) and self._rises:
+            factor = _RISE
+        elif self._balances and 0.0 < gap < dual:  # while the gap is larger than the dual, it tells little of either
+            share = block_gap / gap
+            factor = _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
+        return min(max(factor * self.value, self._first / _FARTHEST), self._first * _FARTHEST)
+
+    def _is_stuck(self, block_gap: float, predicted: float) -> bool:
+        """The first epoch tells the scale alone: its S is met on the way from w = 0."""
+        if self._first_gap is None:
+            self._first_gap = predicted
+            return False
+        last, self._last = self._last, block_gap
+        return block_gap > max(_OPEN * self._first_gap, _STILL * last)
+
+
+def hinge_kappa(objective: Objective) -> float:
+    """kappa = 5 (lam n)^0.7 / n, fitted to the fewest passes on named entity data with lam n from 0.01 to 10.
+
+    The optimum is flat: a factor of 2 either way costs some 10 % more passes. For absolute values alone it is a fifth:
+    what w moves by in an epoch, times kappa, is lost in the dual.
+    """
+    is_l1 = has_bounded_dual(objective) and _l1(objective) > 0.0
+    return float((1.0 if is_l1 else 5.0) * _lam_n(objective) ** 0.7 / objective.n_active)
+
+
+def smooth_kappa(objective: Objective) -> float:
+    """kappa = 2 (lam n)^0.5 / n, fitted as that of a hinge loss."""
+    return float(2.0 * _lam_n(objective) ** 0.5 / objective.n_active)
+
+
+def has_bounded_dual(objective: Objective) -> bool:
+    """Whether R* is infinite beyond some g, as for absolute values alone.
+
+    There -g may go beyond by kappa (w_k - w_{k-1}), and D pays for it in full. In a plain average over epochs these
+    differences cancel but for the ends, so that the average of the dual points is worth a look.
+    """
+    return objective.penalty.strong_convexity == 0.0 and objective.penalty.quadratic is None
+
+
+def _lam_n(objective: Objective) -> float:
+    """lam n, lam the strong convexity of the penalty; where that is 0, the strength of its absolute values."""
+    n = objective.n_active
+    return (objective.penalty.strong_convexity or _l1(objective) or 1.0 / n) * n
+
+
+def _l1(objective: Objective) -> float:
+    return float(getattr(objective.penalty, "l1", 0.0))

@@ -1,0 +1,76 @@
+"""kappa of DualProximal follows the run, where nobody gave one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import casimir as cs
+from casimir.solvers.proximal_kappa import Kappa
+
+
+def noisy_classes(lam_n: float, penalty: type = cs.Ridge, n: int = 200, classes: int = 4, dim: int = 6) -> cs.Objective:
+    """Labels that the inputs tell in part only, so that examples contradict one another."""
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(size=(n, dim))
+    features = [np.kron(np.eye(classes), x[None]) for x in inputs]
+    scores = inputs @ rng.normal(size=(dim, classes)) + 2.0 * rng.normal(size=(n, classes))
+    y = [np.array([label]) for label in scores.argmax(axis=1)]
+    return cs.Objective(cs.LinearCandidateModel(features), cs.Candidates(), cs.Hamming(), y, penalty(lam_n / n))
+
+
+def kappas(objective: cs.Objective, solver: cs.DualProximal, epochs: int = 60) -> tuple[cs.Result, np.ndarray]:
+    result = cs.minimize(objective, solver, epochs, tol=1e-3)
+    return result, result.trace["kappa"]
+
+
+def test_kappa_rises_where_examples_contradict_one_another() -> None:
+    objective = noisy_classes(0.01)
+    result, seen = kappas(objective, cs.DualProximal())
+    assert seen[-1] >= 4.0 * seen[0]
+    assert result.converged
+    fixed, _ = kappas(objective, cs.DualProximal(kappa=seen[0]))
+    assert not fixed.converged
+
+
+def test_a_kappa_that_was_given_stays() -> None:
+    _, seen = kappas(noisy_classes(0.01), cs.DualProximal(kappa=0.001))
+    assert set(seen) == {0.001}
+
+
+def test_kappa_stays_where_there_are_absolute_values_alone() -> None:
+    _, seen = kappas(noisy_classes(0.01, lambda lam: cs.ElasticNet(lam, 1.0)), cs.DualProximal())
+    assert len(set(seen)) == 1
+
+
+def next_values(kappa: Kappa, block_gaps: list[float], predicted: float = 1.0, dual: float = 0.0) -> list[float]:
+    values = []
+    for block_gap in block_gaps:
+        kappa.value = kappa.after(block_gap, predicted, 1.0, dual)
+        values.append(kappa.value)
+    return values
+
+
+@pytest.mark.parametrize(
+    ("block_gaps", "values"),
+    [
+        ([1.0, 0.9, 0.8, 0.8], [1.0, 1.0, 2.0, 4.0]),  # the first epoch tells the scale alone
+        ([1.0, 0.8, 0.6, 0.4], [1.0, 1.0, 1.0, 1.0]),  # they fall by a fifth or more
+        ([1.0, 0.2, 0.2, 0.2], [1.0, 1.0, 1.0, 1.0]),  # they are small
+        ([1e-9, 1e-9, 1e-9, 1e-9], [1.0, 1.0, 1.0, 1.0]),  # they never were large: centres hold up the run
+    ],
+)
+def test_kappa_rises_while_passes_leave_the_subproblem_unsolved(block_gaps: list[float], values: list[float]) -> None:
+    assert next_values(Kappa(1.0, rises=True, balances=False), block_gaps) == values
+    assert next_values(Kappa(1.0, rises=False, balances=False), block_gaps) == [1.0] * 4
+
+
+def test_kappa_follows_the_share_of_the_gap() -> None:
+    kappa = Kappa(1.0, rises=False, balances=True)
+    np.testing.assert_allclose(next_values(kappa, [0.4, 0.2, 0.05], dual=2.0), [1.5, 1.5, 1.0])
+    assert next_values(Kappa(1.0, rises=False, balances=True), [0.4, 0.05], dual=0.5) == [1.0, 1.0]  # gap above D
+
+
+def test_kappa_has_bounds() -> None:
+    assert next_values(Kappa(1.0, rises=True, balances=True), [1.0] * 20)[-1] == 500.0
+    assert next_values(Kappa(1.0, rises=True, balances=True), [0.0] * 20, dual=2.0)[-1] == 1.0 / 500.0
