@@ -13,10 +13,10 @@ from experiment_cases import EXPERIMENT, records
 from casimir import experiments as ex
 from casimir.experiments.counts import measured
 from casimir.experiments.curves import curve
+from casimir.experiments.grids import markdown
 from casimir.experiments.plots import MOST_BYTES
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
-from casimir.experiments.tables import markdown
 
 
 @pytest.fixture(scope="module")

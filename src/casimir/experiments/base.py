@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.experiments.rules import LowestObjective, Rule
 from casimir.objective import Objective
@@ -13,9 +13,13 @@ from casimir.penalties import Ridge
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
 
+if TYPE_CHECKING:
+    from casimir.experiments.results import Results
+
 Params = Mapping[str, float]
 Metric = Callable[[FloatArray], float]
 FIRST_SEED = 100  # of final runs; tuning seeds count from 0, and constants of the solvers were chosen on seeds below 30
+SMALL_NAME = "-smoke"  # how the names of tiny versions end
 SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 4, 2
 
 
@@ -141,6 +145,18 @@ class Method:
         return replace(self, fixed={**self.fixed, **self.guesses}, knobs={}, tuned={})
 
 
+class View(Protocol):
+    """How the results of an experiment are shown; `views.Curves` unless it says otherwise."""
+
+    def rows(self, results: Results) -> list[Any]:
+        """The rows of its tables: dataclasses of one class, as `tables.Row` is."""
+        ...
+
+    def figures(self, results: Results) -> dict[str, Any]:
+        """Matplotlib figures by the end of their file's name."""
+        ...
+
+
 @dataclass(frozen=True)
 class Experiment:
     """passes          a run ends after passes * n oracle calls, full gradients and evaluations left out, and after 4 *
@@ -150,7 +166,11 @@ class Experiment:
     metrics         those of the source that are columns of the trace
     evaluate_every  epochs from one row of the trace to the next
     tol             certified gap at which a run ends before its budget
+    calls           a run also ends after so many oracle calls, full gradients counted; None: no such limit
+    target          a run also ends when F - F* <= target, F* certified; where a method has a parameter eps, that is its
+                    target. None: no such end
     rule            which of the tuning runs is best
+    view            how results are shown; None: as curves over seeds and a table of final values
     """
 
     name: str
@@ -163,7 +183,10 @@ class Experiment:
     metrics: tuple[str, ...] = ()
     evaluate_every: int = 1
     tol: float = 0.0
+    calls: int | None = None
+    target: float | None = None
     rule: Rule = LowestObjective()
+    view: View | None = None
 
     def __post_init__(self) -> None:
         for what, names in (("case", [c.name for c in self.cases]), ("method", [m.name for m in self.methods])):
@@ -175,7 +198,7 @@ class Experiment:
         """A version on embedded data that takes seconds: first cases, few passes, nothing to tune."""
         return replace(
             self,
-            name=f"{self.name}-smoke",
+            name=f"{self.name}{SMALL_NAME}",
             title=f"{self.title}, tiny",
             cases=tuple({case.name: case for case in (c.small() for c in self.cases)}.values())[:SMALL_CASES],
             methods=tuple(method.with_guesses() for method in self.methods),

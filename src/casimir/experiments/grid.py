@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from casimir.experiments.base import Places
 from casimir.experiments.claims import claim
+from casimir.experiments.optimum import bound_of
 from casimir.experiments.records import read_record, record_path, write_record
 from casimir.experiments.trials import Loaded, Trial, perform
 
@@ -63,7 +64,7 @@ def _done(trial: Trial, folder: Path, loaded: Loaded, tell: Callable[[], None]) 
         if not is_mine:
             return False
         if not path.exists():
-            write_record(folder, perform(trial, loaded.get(trial.case.source)))
+            write_record(folder, perform(trial, loaded.get(trial.case.source), bound_of(trial, folder)))
     tell()
     return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
 from pathlib import Path
@@ -15,7 +14,7 @@ from casimir.experiments.counts import MEASURES
 from casimir.experiments.curves import Curve, curve
 from casimir.experiments.manifest import Cell
 from casimir.experiments.optimum import Interval
-from casimir.experiments.results import Results, load_results
+from casimir.experiments.results import Results
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; beyond them, dashes
 _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#999999")
@@ -23,16 +22,6 @@ _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
 _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
-
-
-def plot(folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None) -> list[Path]:
-    """EXPERIMENT-objective and EXPERIMENT-METRIC as PNG and SVG, in `to` or the folder's `plots`; returns the files."""
-    target = Path(folder) / "plots" if to is None else Path(to)
-    files = []
-    for results in load_results(Path(folder)):
-        for column in ("objective", *results.manifest.metrics):
-            files += save(figure_of(results, column), target, f"{results.manifest.name}-{column}")
-    return files
 
 
 def figure_of(results: Results, column: str) -> Any:
