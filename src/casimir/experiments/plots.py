@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below t
 
 def figure_of(results: Results, column: str) -> Any:
     """One column of the traces: means as lines, one standard deviation as bands."""
-    figure, cases = _figure(len(results.cases)), results.cases
+    cases = results.cases
+    figure = empty_figure(10.5, 0.9 + 2.3 * len(cases))
     axes = figure.subplots(len(cases), len(MEASURES), squeeze=False, sharey="row")
-    styles = _styles(results)
+    styles = styles_of([cell.label for cell in results.manifest.cells])
     points = int(np.clip(_MOST_POINTS // (len(cases) * len(styles)), 12, 60))
     for row, case in zip(axes, cases, strict=True):
         best = results.optima[case] if column == "objective" else None
@@ -36,11 +38,14 @@ def figure_of(results: Results, column: str) -> Any:
         for panel, measure in zip(row, MEASURES, strict=True):
             for cell in cells:
                 _draw(panel, results, cell, column, measure, best, styles[cell.label], points)
-            _tidy(panel, column)
+            tidy(panel)
+            panel.set_xlim(left=0.0)
+            if column != "objective":
+                panel.margins(y=0.02)
         _mark_row(row, case, column, best)
     for panel, measure in zip(axes[-1], MEASURES, strict=True):
         panel.set_xlabel(MEASURES[measure], fontsize=9)
-    handles = [_handle(label, style) for label, style in styles.items()]
+    handles = [handle(label, style) for label, style in styles.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=9)
     return figure
 
@@ -102,20 +107,20 @@ def _shorter(attribute: re.Match[str]) -> str:
 # --- drawing
 
 
-def _figure(rows: int) -> Any:
+def empty_figure(width: float, height: float) -> Any:
+    """In inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError('Plotting needs matplotlib, which is not installed: pip install "casimir[plot]"') from None
-    return Figure(figsize=(10.5, 0.9 + 2.3 * rows), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
 
 
-def _styles(results: Results) -> dict[str, dict[str, Any]]:
+def styles_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The same colour for a method in all panels."""
-    labels = list(dict.fromkeys(cell.label for cell in results.manifest.cells))
     return {
         label: {"color": _COLOURS[k % len(_COLOURS)], "linestyle": _DASHES[k // len(_COLOURS) % len(_DASHES)]}
-        for k, label in enumerate(labels)
+        for k, label in enumerate(dict.fromkeys(labels))
     }
 
 
@@ -171,17 +176,14 @@ def _no_ticks() -> Any:
     return NullLocator()
 
 
-def _tidy(panel: Any, column: str) -> None:
+def tidy(panel: Any) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", which="major", color="#e5e5e5", linewidth=0.7)
     panel.set_axisbelow(True)
     panel.tick_params(labelsize=8)
-    panel.set_xlim(left=0.0)
-    if column != "objective":
-        panel.margins(y=0.02)
 
 
-def _handle(label: str, style: dict[str, Any]) -> Any:
+def handle(label: str, style: dict[str, Any]) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, linewidth=1.8, **style)
