@@ -149,6 +149,7 @@ class Experiment:
     seeds           how many final runs, from FIRST_SEED on
     metrics         those of the source that are columns of the trace
     evaluate_every  epochs from one row of the trace to the next
+    evaluate_every_tuning   the same for tuning runs, where reports cost much; a run ends at a row. None: no other
     tol             certified gap at which a run ends before its budget
     rule            which of the tuning runs is best
     """
@@ -162,6 +163,7 @@ class Experiment:
     seeds: int = 10
     metrics: tuple[str, ...] = ()
     evaluate_every: int = 1
+    evaluate_every_tuning: int | None = None
     tol: float = 0.0
     rule: Rule = LowestObjective()
 

@@ -21,8 +21,8 @@ def sgd(size: Size, gamma0: float, t0: float) -> SGD:
 
 
 def bcfw(size: Size) -> BCFW:
-    """With the average weighted by t."""
-    return BCFW()
+    """bcfw-wavg: the average with weights t is what counts, even where the last iterate is better."""
+    return BCFW(averaging="weighted")
 
 
 def svrg(size: Size, lipschitz: float, mu: float, k: int = 5) -> SVRG:
