@@ -165,6 +165,7 @@ class Experiment:
     seeds           how many final runs, from FIRST_SEED on
     metrics         those of the source that are columns of the trace
     evaluate_every  epochs from one row of the trace to the next
+    evaluate_every_tuning   the same for tuning runs, where reports cost much; a run ends at a row. None: no other
     tol             certified gap at which a run ends before its budget
     calls           a run also ends after so many oracle calls, full gradients counted; None: no such limit
     target          a run also ends when F - F* <= target, F* certified; where a method has a parameter eps, that is its
@@ -182,6 +183,7 @@ class Experiment:
     seeds: int = 10
     metrics: tuple[str, ...] = ()
     evaluate_every: int = 1
+    evaluate_every_tuning: int | None = None
     tol: float = 0.0
     calls: int | None = None
     target: float | None = None

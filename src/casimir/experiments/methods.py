@@ -6,7 +6,7 @@ Every function makes a solver from the size of a case and parameters; a `Method`
 from __future__ import annotations
 
 from casimir.experiments.base import Knob, Method, Size
-from casimir.smoothing import L2
+from casimir.smoothing import L2, Hard
 from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, StepDecay
 
 
@@ -21,8 +21,8 @@ def sgd(size: Size, gamma0: float, t0: float) -> SGD:
 
 
 def bcfw(size: Size) -> BCFW:
-    """With the average weighted by t."""
-    return BCFW()
+    """bcfw-wavg: the average with weights t is what counts, even where the last iterate is better."""
+    return BCFW(averaging="weighted")
 
 
 def svrg(size: Size, lipschitz: float, mu: float, k: int = 5) -> SVRG:
@@ -35,6 +35,21 @@ def const(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str =
 
 def adapt(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str = "prox-center") -> Casimir:
     return Casimir.paper("adapt", paper_svrg(lipschitz, None, k), mu=mu, warm_start=warm_start)
+
+
+def svrg_hard(size: Size, lipschitz: float) -> SVRG:
+    """The heuristic use without smoothing: subgradients in the place of gradients."""
+    return SVRG(Hard(), None, lipschitz, iterate="average", sampling="replacement")
+
+
+def const_hard(size: Size, lipschitz: float) -> Casimir:
+    """const without smoothing; kappa is what its proposition takes for L."""
+    return Casimir.paper("const", svrg_hard(size, lipschitz))
+
+
+def adapt_hard(size: Size, lipschitz: float) -> Casimir:
+    """adapt without smoothing: what is left of it is kappa = lam."""
+    return Casimir.paper("const", svrg_hard(size, lipschitz), kappa=size.lam)
 
 
 def casimir_svrg(size: Size) -> Casimir:

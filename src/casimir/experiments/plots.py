@@ -117,11 +117,24 @@ def empty_figure(width: float, height: float) -> Any:
 
 
 def styles_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The same colour for a method in all panels."""
+    """The same colour for a method in all panels; variants of a few methods have their method's dashes."""
+    names = list(dict.fromkeys(labels))
+    places = _variants(names) or [(k % len(_COLOURS), k // len(_COLOURS)) for k in range(len(names))]
     return {
-        label: {"color": _COLOURS[k % len(_COLOURS)], "linestyle": _DASHES[k // len(_COLOURS) % len(_DASHES)]}
-        for k, label in enumerate(dict.fromkeys(labels))
+        label: {"color": _COLOURS[colour], "linestyle": _DASHES[dash % len(_DASHES)]}
+        for label, (colour, dash) in zip(names, places, strict=True)
     }
+
+
+def _variants(labels: list[str]) -> list[tuple[int, int]] | None:
+    """(place of the variant, place of the method) where every label is "method, variant"; else None."""
+    parts = [tuple(label.split(", ")) for label in labels]
+    if any(len(part) != 2 for part in parts):
+        return None
+    methods, variants = (list(dict.fromkeys(part[j] for part in parts)) for j in (0, 1))
+    if len(methods) > len(_DASHES) or len(variants) > len(_COLOURS):
+        return None
+    return [(variants.index(variant), methods.index(method)) for method, variant in parts]
 
 
 def _draw(
@@ -159,7 +172,7 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
     row[0].set_ylabel(_NAMES.get(column, column) if best is None else "(F − F*) / F*", fontsize=9)
     if column == "objective":
         row[0].set_yscale("log")
-        row[0].yaxis.set_minor_locator(_no_ticks())
+        _mark_powers(row[0])
     if best is None:
         return
     row[1].set_title(f"F* in {best}", loc="left", fontsize=8, color="#555555")
@@ -170,10 +183,18 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
         row[0].set_ylim(bottom, top)
 
 
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
+def _mark_powers(panel: Any) -> None:
+    """Powers of ten, and 2 and 5 times those where there would be few of them."""
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, NullLocator
 
-    return NullLocator()
+    bottom, top = panel.get_ylim()
+    panel.yaxis.set_minor_locator(NullLocator())
+    if top < 100.0 * bottom:
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.yaxis.set_major_formatter("{x:g}")
+    else:
+        panel.yaxis.set_major_formatter(LogFormatterSciNotation())
+    panel.yaxis.set_minor_formatter(NullFormatter())
 
 
 def tidy(panel: Any) -> None:
