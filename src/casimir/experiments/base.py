@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.experiments.rules import LowestObjective, Rule
 from casimir.objective import Objective
-from casimir.penalties import Ridge
+from casimir.penalties import Penalty, Ridge
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
 
@@ -40,11 +40,13 @@ class Data:
     objective  with n_threads=1 and any penalty: cases set lam
     metrics    name -> function of w, such as F1 on held-out data
     start      seed -> float64[d], where solvers start; None: at 0
+    penalty    lam -> R; None: Ridge(lam)
     """
 
     objective: Objective
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     start: Callable[[int], FloatArray] | None = None
+    penalty: Callable[[float], Penalty] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Case:
-    """min_w F(w) on the data of a source with R(w) = lam |w|^2 / 2, lam = lam_n / n."""
+    """min_w F(w) on the data of a source with R(w) = lam |w|^2 / 2, or the source's own penalty, lam = lam_n / n."""
 
     source: Source
     lam_n: float
@@ -90,7 +92,7 @@ class Case:
         return Size(n, self.lam_n / n)
 
     def objective(self, data: Data) -> Objective:
-        return data.objective.with_penalty(Ridge(self.lam_n / data.objective.n_active))
+        return data.objective.with_penalty((data.penalty or Ridge)(self.lam_n / data.objective.n_active))
 
     def small(self) -> Case:
         return self if self.source.small is None else replace(self, source=self.source.small)

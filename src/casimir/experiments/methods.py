@@ -11,8 +11,11 @@ from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, StepDecay
 
 
 def paper_svrg(lipschitz: float, mu: float | None = None, k: int = 5) -> SVRG:
-    """Averaged iterates, examples drawn independently, top-K smoothing, gamma = 1 / (L + lam + kappa)."""
-    return SVRG(L2(k=int(k)), mu, lipschitz, iterate="average", sampling="replacement")
+    """Averaged iterates, examples drawn independently, top-K smoothing, gamma = 1 / (L + lam + kappa).
+
+    k = 0 is exact l2 smoothing.
+    """
+    return SVRG(L2(k=int(k)) if k else L2(), mu, lipschitz, iterate="average", sampling="replacement")
 
 
 def sgd(size: Size, gamma0: float, t0: float) -> SGD:

@@ -153,7 +153,7 @@ def _casimir(name: str, label: str, smoothing: Smoothing, stopping: str = "accur
 
 LINES = (
     Line("sgd", "SGD, 1/(λt)", partial(plain, solver=SGD()), subgradient),
-    Line("bcfw", "BCFW", partial(plain, solver=BCFW()), partial(not_accelerated, ad=LONGEST)),
+    Line("bcfw", "BCFW", partial(plain, solver=BCFW(averaging="weighted")), partial(not_accelerated, ad=LONGEST)),
     Line("bmrm", "BMRM, QP 1-slack", partial(plain, solver=CuttingPlanes(step=1.0)), planes),
     Line("cuts", "CuttingPlanes()", partial(plain, solver=CuttingPlanes()), planes),
     Line("eg", "exponentiated gradient", partial(plain, solver=ExponentiatedGradient()), exponentiated),

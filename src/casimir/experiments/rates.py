@@ -76,18 +76,21 @@ def points_of(results: Results, label: str, count: str, eps: Sequence[float]) ->
             calls = [each for each in found if each is not None]
             if len(calls) == len(records):
                 mean = float(np.exp(np.mean([math.log(number) for number, _ in calls])))
-                points.append(Point(one, n, _lam(cell, n), mean, any(is_first for _, is_first in calls)))
+                points.append(Point(one, *_place(cell, n), mean, any(is_first for _, is_first in calls)))
     return points
 
 
-def _lam(cell: Cell, n: int) -> float:
-    return float(cell.lam.removesuffix("/n")) / n
+def _place(cell: Cell, n: int) -> Place:
+    return Place(n, float(cell.lam.removesuffix("/n")) / n)
+
+
+def _is_same(one: Any, other: Place, names: Iterable[str]) -> bool:
+    return all(math.isclose(getattr(one, name), getattr(other, name), rel_tol=_SAME) for name in names)
 
 
 def sweep(points: Iterable[Point], axis: str, at: Place) -> list[Point]:
     """The points along one axis through a place; along n and 1/lam at the smallest eps that most of them reached."""
-    others = [name for name in ("n", "lam") if name != axis]
-    line = [p for p in points if all(math.isclose(getattr(p, o), getattr(at, o), rel_tol=_SAME) for o in others)]
+    line = [p for p in points if _is_same(p, at, {"n", "lam"} - {axis})]
     if axis != "eps":
         reached = {p.eps: sum(q.eps == p.eps and not q.is_first for q in line) for p in line}
         line = [p for p in line if p.eps == min(reached, key=lambda eps: (-reached[eps], eps))]
@@ -165,7 +168,7 @@ class RateRow:
 class Rates:
     """The view of an experiment on rates.
 
-    at      the place where the lines along 1/eps, n and 1/lam meet
+    at      the place where the lines along 1/eps, n and 1/lam meet; that of the first case where nothing is there
     eps     accuracies that are read from traces
     bounds  label -> the theory's number of oracle calls
     axes    those that the experiment has
@@ -185,7 +188,12 @@ class Rates:
         return {"calls": figure_of(self, results)}
 
     def line(self, results: Results, label: str, count: str, axis: str) -> list[Point]:
-        return sweep(points_of(results, label, count, self.eps), axis, self.at)
+        return sweep(points_of(results, label, count, self.eps), axis, self.place(results))
+
+    def place(self, results: Results) -> Place:
+        """`at`, or the place of the first case of a part that leaves it out."""
+        places = [_place(cell, results.records[cell.case, cell.method][0].n) for cell in results.cells]
+        return self.at if any(_is_same(place, self.at, ("n", "lam")) for place in places) else places[0]
 
     def _row(self, results: Results, label: str) -> RateRow:
         slopes = {(a, c): self._slope(self.line(results, label, c, a), label, a) for a in self.axes for c in COUNTS}

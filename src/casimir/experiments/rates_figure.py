@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from casimir.experiments.plots import empty_figure, handle, styles_of, tidy
-from casimir.experiments.rates import AXES, COUNTS, Point, Rates, labels_of
+from casimir.experiments.rates import AXES, COUNTS, Place, Point, Rates, labels_of
 from casimir.experiments.results import Results
 
 
@@ -17,11 +17,11 @@ def figure_of(view: Rates, results: Results) -> Any:
     panels = figure.subplots(len(COUNTS), len(view.axes), squeeze=False, sharey="row", sharex="col")
     for row, count in zip(panels, COUNTS, strict=True):
         for panel, axis in zip(row, view.axes, strict=True):
+            panel.set(xscale="log", yscale="log")
             for label in labels:
                 _draw(panel, view.line(results, label, count, axis), axis, styles[label])
-            panel.set(xscale="log", yscale="log")
             tidy(panel)
-            panel.set_title(_title(view, axis), loc="left", fontsize=9)
+            panel.set_title(_title(view.place(results), axis), loc="left", fontsize=9)
         row[0].set_ylabel(f"oracle calls, {COUNTS[count]}", fontsize=9)
     for panel, axis in zip(panels[-1], view.axes, strict=True):
         panel.set_xlabel(AXES[axis], fontsize=9)
@@ -39,6 +39,6 @@ def _draw(panel: Any, line: list[Point], axis: str, style: dict[str, Any]) -> No
         panel.plot(*places, "o", markersize=3.5, color=style["color"], markerfacecolor=face, markeredgewidth=0.8)
 
 
-def _title(view: Rates, axis: str) -> str:
-    fixed = {"n": f"n = {view.at.n:,}", "lam": f"λ = {view.at.lam:g}"}
+def _title(at: Place, axis: str) -> str:
+    fixed = {"n": f"n = {at.n:,}", "lam": f"λ = {at.lam:g}"}
     return ", ".join(text for name, text in fixed.items() if name != axis)
