@@ -1,4 +1,4 @@
-"""Who is there first: CPU seconds and oracle calls until F is close to F*, and until a run's own certificate says so."""
+"""Who is there first: CPU seconds and oracle calls until F is close to F*, or until a run's own certificate says so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from casimir.experiments.results import Results
 
 @dataclass(frozen=True)
 class RaceRow:
-    """reached    measure -> per level, the mean over seeds until F <= (1 + level) low, low <= F*; None: not all came there
+    """reached    measure -> per level, the mean over seeds until F <= (1 + level) low, low <= F*; None: not all came
     certified  CPU seconds until the run's own gap is at most the last but one level
     """
 
@@ -33,8 +33,8 @@ class RaceRow:
     certified: float | None
 
     note: ClassVar[str] = (
-        "CPU seconds, without evaluations, until (F - F*) / F* is at most so much; oracle calls / n, full gradients left"
-        " out and counted; own: CPU seconds until the run's own certificate says so"
+        "CPU seconds, without evaluations, until (F - F*) / F* is at most so much; oracle calls / n, full gradients"
+        " left out and counted; own: CPU seconds until the run's own certificate says so"
     )
 
     def to_dict(self) -> dict[str, Any]:
