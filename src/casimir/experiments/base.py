@@ -112,6 +112,8 @@ class Method:
     fixed   parameters that are given
     knobs   parameters that are tuned
     tuned   name of a case -> values of the knobs that tuning found there
+    evaluate_every  epochs from one row of the trace to the next; None: as the experiment says. Methods whose epochs are
+                    cheap may report less often than others in the same experiment
     """
 
     name: str
@@ -120,6 +122,7 @@ class Method:
     fixed: Params = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     tuned: Mapping[str, Params] = field(default_factory=dict)
+    evaluate_every: int | None = None
 
     @property
     def title(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from casimir.experiments.base import Knob, Method, Size
 from casimir.smoothing import L2
-from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, StepDecay
+from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, ProxLinear, StepDecay
 
 
 def paper_svrg(lipschitz: float, mu: float | None = None, k: int = 5) -> SVRG:
@@ -35,6 +35,21 @@ def const(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str =
 
 def adapt(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str = "prox-center") -> Casimir:
     return Casimir.paper("adapt", paper_svrg(lipschitz, None, k), mu=mu, warm_start=warm_start)
+
+
+def prox_linear(
+    size: Size,
+    lipschitz: float,
+    mu: float,
+    eta: float,
+    k: int = 10,
+    smoothing: str = "adaptive",
+    inner_epochs: int = 5,
+    warm_start: str = "prox-center",
+) -> ProxLinear:
+    """PL-Casimir-SVRG: every step is taken; mu_k = mu / j and L_k = j L_0 in step j where smoothing is adaptive."""
+    inner = const(size, lipschitz, mu, int(k), warm_start)
+    return ProxLinear(inner, eta, int(inner_epochs), accept="always", smoothing=smoothing)
 
 
 def casimir_svrg(size: Size) -> Casimir:
@@ -68,3 +83,6 @@ UNTUNED = (
     Method("casimir-saga", casimir_saga, "Casimir(SAGA()), untuned"),
     Method("auto", auto, "auto: DualProximal()"),
 )
+
+# of `prox_linear`; "we perform grid search in powers of 10 to find the best prox-linear learning rate" (Sec. 7.3)
+PROX_LINEAR_KNOBS = {"lipschitz": Knob(10.0, 4.0), "mu": Knob(0.1, 4.0), "eta": Knob(10.0, 10.0)}

@@ -56,7 +56,8 @@ class Trial:
 
 def trial_of(experiment: Experiment, case: Case, method: Method, params: Params, seed: int) -> Trial:
     e = experiment
-    return Trial(case, method, params, seed, e.passes, e.metrics, e.evaluate_every, e.tol)
+    every = e.evaluate_every if method.evaluate_every is None else method.evaluate_every
+    return Trial(case, method, params, seed, e.passes, e.metrics, every, e.tol)
 
 
 @dataclass

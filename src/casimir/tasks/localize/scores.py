@@ -189,9 +189,13 @@ class _Forward:
         first, second = score.unpack(w.astype(features.dtype))
         self._second = np.ascontiguousarray(second.T)  # [cells, hidden]
         with np.errstate(over="ignore", invalid="ignore"):  # `_joined` raises an error that says more
-            z = self._phi @ first
+            z = self._convolved(first)
             below = np.expm1(np.minimum(z, 0.0))
             self._elu, self._slope = np.maximum(z, 0.0) + below, below + 1.0
+
+    def _convolved(self, first: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """[m, cells, hidden] = Phi w1: one product of two matrices, which is quicker than one per candidate."""
+        return (self._phi.reshape(-1, self._score.channels) @ first).reshape(*self._phi.shape[:2], -1)
 
     @property
     def scores(self) -> FloatArray:
@@ -201,7 +205,7 @@ class _Forward:
     def along(self, dw: FloatArray) -> FloatArray:
         """float64[m]: the derivative of the scores in the direction dw."""
         first, second = self._score.unpack(dw.astype(self._phi.dtype))
-        return self._against(self._slope * (self._phi @ first), self._second) + self._against(self._elu, second.T)
+        return self._against(self._slope * self._convolved(first), self._second) + self._against(self._elu, second.T)
 
     def adjoint(self, m: FloatArray) -> FloatArray:
         """float64[n_params]: sum_j m_j grad score_j. Candidates without weight, which are most, cost nothing."""
