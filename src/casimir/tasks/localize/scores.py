@@ -195,7 +195,8 @@ class _Forward:
 
     def _convolved(self, first: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """[m, cells, hidden] = Phi w1: one product of two matrices, which is quicker than one per candidate."""
-        return (self._phi.reshape(-1, self._score.channels) @ first).reshape(*self._phi.shape[:2], -1)
+        flat: npt.NDArray[Any] = self._phi.reshape(-1, self._score.channels) @ first
+        return flat.reshape(*self._phi.shape[:2], -1)
 
     @property
     def scores(self) -> FloatArray:
