@@ -1,0 +1,66 @@
+"""Fills the pages of docs/experiments with what records say: tables between markers, and the pictures they show.
+
+    python tools/experiment_pages.py out/ [more folders]
+
+A page has <!-- table: NAME --> and <!-- end --> around the final values of experiment NAME, and pictures as
+images/NAME-COLUMN.png or .svg. Text outside the markers is written by hand and stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from casimir.experiments import plots, tables
+
+PAGES = Path(__file__).parents[1] / "docs" / "experiments"
+_TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PICTURE = re.compile(r"images/([\w.-]+\.(?:png|svg))")
+
+
+def filled(page: str, found: Mapping[str, str]) -> str:
+    """The page with the tables that were found; others stay as they are."""
+
+    def table(marked: re.Match[str]) -> str:
+        text = found.get(marked["name"])
+        return marked[0] if text is None else f"{marked[1]}\n{text}\n{marked[3]}"
+
+    return _TABLE.sub(table, page)
+
+
+def tables_of(folder: Path) -> dict[str, str]:
+    """Experiment -> its final values as Markdown."""
+    rows = tables.table(folder)
+    names = dict.fromkeys(row.experiment for row in rows)
+    return {name: tables.markdown([row for row in rows if row.experiment == name]) for name in names}
+
+
+def refresh(folders: list[Path]) -> list[Path]:
+    """Writes the pages and pictures that belong to the experiments in the folders; returns what changed."""
+    found = {name: text for folder in folders for name, text in tables_of(folder).items()}
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.md"))}
+    changed = []
+    for path, text in pages.items():
+        fresh = filled(text, found)
+        if fresh != text:
+            path.write_text(fresh, encoding="utf-8")
+            changed.append(path)
+    wanted = {name for text in pages.values() for name in _PICTURE.findall(text)}
+    with tempfile.TemporaryDirectory() as place:
+        drawn = [file for folder in folders for file in plots.plot(folder, place)]
+        for file in drawn:
+            if file.name in wanted:
+                (PAGES / "images").mkdir(exist_ok=True)
+                changed.append(Path(shutil.copy(file, PAGES / "images" / file.name)))
+    return changed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what `casimir experiment run` wrote to")
+    for file in refresh(parser.parse_args().folders):
+        print(file)
