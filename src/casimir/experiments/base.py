@@ -16,7 +16,7 @@ from casimir.solvers.base import Solver
 Params = Mapping[str, float]
 Metric = Callable[[FloatArray], float]
 FIRST_SEED = 100  # of final runs; tuning seeds count from 0, and constants of the solvers were chosen on seeds below 30
-SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 4, 2
+SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 6, 2
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Experiment:
             name=f"{self.name}-smoke",
             title=f"{self.title}, tiny",
             cases=tuple({case.name: case for case in (c.small() for c in self.cases)}.values())[:SMALL_CASES],
-            methods=tuple(method.with_guesses() for method in self.methods),
+            methods=tuple(replace(method.with_guesses(), evaluate_every=None) for method in self.methods),
             passes=SMALL_PASSES,
             seeds=SMALL_SEEDS,
             evaluate_every=1,

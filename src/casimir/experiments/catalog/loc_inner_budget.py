@@ -13,7 +13,7 @@ TUNED = tuned_values("loc-nonconvex", "prox-linear", PROX_LINEAR_KNOBS, CASES)  
 
 
 def method(epochs: int) -> Method:
-    name, label, fixed = f"budget-{epochs}", f"{epochs} iterations", {"inner_epochs": epochs}
+    name, label, fixed = f"budget-{epochs}", f"{epochs} per step", {"inner_epochs": epochs}
     return Method(name, prox_linear, label, fixed, PROX_LINEAR_KNOBS, TUNED)
 
 
