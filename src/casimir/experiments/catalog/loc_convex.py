@@ -7,7 +7,7 @@ from casimir.experiments.methods import UNTUNED, paper_five
 from casimir.experiments.sources.localization import LINEAR
 from casimir.experiments.tuned import with_tuned
 
-PAPER = paper_five(Knob(0.1), Knob(1.0), Knob(16.0), Knob(1 / 128), adapt_mu=10.0, k=10)
+PAPER = paper_five(Knob(0.2), Knob(0.5), Knob(32.0), Knob(1 / 128), adapt_mu=10.0, k=10)
 
 EXPERIMENT = Experiment(
     "loc-convex",

@@ -9,7 +9,7 @@ from casimir.experiments.tuned import tuned_values
 
 CASES = tuple(Case(ELU[name], 1.0) for name in ("cow", "sheep"))
 LENGTHS = (1.0, 10.0, 100.0, 1000.0, 10000.0)
-KNOBS = {name: PROX_LINEAR_KNOBS[name] for name in ("lipschitz", "mu")}
+KNOBS = {"lipschitz": PROX_LINEAR_KNOBS["lipschitz"]}
 TUNED = tuned_values("loc-nonconvex", "prox-linear", KNOBS, CASES)  # at the best eta
 
 
@@ -25,5 +25,5 @@ EXPERIMENT = Experiment(
     passes=40,
     figure="fig:ncvx:pl_lr",
     seeds=3,
-    metrics=("corloc",),
+    metrics=("corloc", "ap"),
 )

@@ -25,5 +25,5 @@ EXPERIMENT = Experiment(
     passes=40,
     figure="fig:ncvx:inner-iter",
     seeds=3,
-    metrics=("corloc",),
+    metrics=("corloc", "ap"),
 )

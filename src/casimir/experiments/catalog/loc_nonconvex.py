@@ -33,9 +33,9 @@ def sgd_method(name: str, label: str, schedule: Callable[[float], Schedule], pow
 
 
 METHODS = (
-    sgd_method("sgd-const", "SGD-const", Constant, 0.0, 0.01),
+    sgd_method("sgd-const", "SGD-const", Constant, 0.0, 0.03),
     sgd_method("sgd-root", "SGD-t^-1/2", InverseRoot, 0.5, 0.1),
-    sgd_method("sgd-inverse", "SGD-t^-1", Inverse, 1.0, 1.0),
+    sgd_method("sgd-inverse", "SGD-t^-1", Inverse, 1.0, 0.4),
     Method("prox-linear", prox_linear, "PL-Casimir-SVRG", knobs=PROX_LINEAR_KNOBS),
     Method("untuned", untuned, "ProxLinear(Casimir()), untuned"),
     Method("dual", dual, "ProxLinear(), untuned"),
@@ -46,7 +46,7 @@ EXPERIMENT = Experiment(
     "Localization, elu score: prox-linear steps against SGD",
     tuple(Case(source, 1.0) for source in ELU.values()),
     with_tuned("loc-nonconvex", METHODS),
-    passes=60,
+    passes=40,
     figure="fig:plot_ncvx_loc",
     seeds=5,
     metrics=("corloc", "ap"),

@@ -26,5 +26,5 @@ EXPERIMENT = Experiment(
     passes=40,
     figure="fig:ncvx:warm-start",
     seeds=3,
-    metrics=("corloc",),
+    metrics=("corloc", "ap"),
 )

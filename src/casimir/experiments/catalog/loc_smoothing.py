@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from casimir.experiments.base import Case, Experiment, Method
-from casimir.experiments.methods import PROX_LINEAR_KNOBS, prox_linear
+from casimir.experiments.base import Case, Experiment, Knob, Method
+from casimir.experiments.methods import prox_linear
 from casimir.experiments.sources.localization import ELU
 from casimir.experiments.tuned import with_tuned
 
@@ -20,7 +20,7 @@ def method(smoothing: str, mu: float) -> Method:
         partial(prox_linear, smoothing=smoothing),
         f"{smoothing}, mu = {mu:g}",
         fixed={"mu": mu, "eta": ETA},
-        knobs={"lipschitz": PROX_LINEAR_KNOBS["lipschitz"]},
+        knobs={"lipschitz": Knob(2.5, 4.0)},
     )
 
 
@@ -34,5 +34,5 @@ EXPERIMENT = Experiment(
     passes=40,
     figure="fig:ncvx_smoothing",
     seeds=3,
-    metrics=("corloc",),
+    metrics=("corloc", "ap"),
 )
