@@ -153,12 +153,16 @@ class EluCandidateModel:
 
         return Linearization(_joined([one.scores for one in passes], offsets), forward, adjoint)
 
-    def jacobian(self, w: FloatArray, examples: Any = None) -> npt.NDArray[Any]:
-        """[N, n_params] in the precision of the features: the gradient of every candidate's score."""
+    @property
+    def jacobian_dtype(self) -> Any:
+        """That of the features; it says that `jacobian` can write to a given place."""
+        return self._features[0].dtype
+
+    def jacobian(self, w: FloatArray, examples: Any = None, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """[N, n_params] in the precision of the features, or `out`: the gradient of every candidate's score."""
         check_weights(w, self.n_params, "EluCandidateModel")
         chosen, offsets = self._chosen(examples)
-        kind = self._features[0].dtype
-        rows = np.empty((int(offsets[-1]), self.n_params), dtype=kind)
+        rows = np.empty((int(offsets[-1]), self.n_params), dtype=self.jacobian_dtype) if out is None else out
         for k, i in enumerate(chosen):
             _Forward(self.score, w, self._features[i]).jacobian(rows[offsets[k] : offsets[k + 1]])
         return rows
