@@ -20,7 +20,7 @@ Params = Mapping[str, float]
 Metric = Callable[[FloatArray], float]
 FIRST_SEED = 100  # of final runs; tuning seeds count from 0, and constants of the solvers were chosen on seeds below 30
 SMALL_NAME = "-smoke"  # how the names of tiny versions end
-SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 4, 2
+SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 6, 2
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,8 @@ class Method:
     fixed   parameters that are given
     knobs   parameters that are tuned
     tuned   name of a case -> values of the knobs that tuning found there
+    evaluate_every  epochs from one row of the trace to the next; None: as the experiment says. Methods whose epochs are
+                    cheap may report less often than others in the same experiment
     """
 
     name: str
@@ -126,6 +128,7 @@ class Method:
     fixed: Params = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     tuned: Mapping[str, Params] = field(default_factory=dict)
+    evaluate_every: int | None = None
 
     @property
     def title(self) -> str:
@@ -205,7 +208,7 @@ class Experiment:
             name=f"{self.name}{SMALL_NAME}",
             title=f"{self.title}, tiny",
             cases=tuple({case.name: case for case in (c.small() for c in self.cases)}.values())[:SMALL_CASES],
-            methods=tuple(method.with_guesses() for method in self.methods),
+            methods=tuple(replace(method.with_guesses(), evaluate_every=None) for method in self.methods),
             passes=SMALL_PASSES,
             seeds=SMALL_SEEDS,
             evaluate_every=1,

@@ -61,8 +61,9 @@ class Trial:
 
 def trial_of(experiment: Experiment, case: Case, method: Method, params: Params, seed: int) -> Trial:
     e = experiment
+    every = e.evaluate_every if method.evaluate_every is None else method.evaluate_every
     target = None if e.target is None else params.get("eps", e.target)
-    return Trial(case, method, params, seed, e.passes, e.metrics, e.evaluate_every, e.tol, e.calls, target)
+    return Trial(case, method, params, seed, e.passes, e.metrics, every, e.tol, e.calls, target)
 
 
 @dataclass

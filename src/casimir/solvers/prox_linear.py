@@ -79,15 +79,16 @@ class ProxLinear:
         reference = 1.0 / lam if lam > 0.0 else 1.0
         longest = _LONGEST_ETA * reference if lam > 0.0 else np.inf
         inner = self._inner(objective)
-        eta, levels, k = self.eta or reference, None, 0
+        eta, levels, rows, k = self.eta or reference, None, None, 0
         while True:
             k += 1
-            problem = Linearized(objective, w, eta, self.jacobian)
+            problem = Linearized(objective, w, eta, self.jacobian, rows)
             if levels is None:
                 levels = _Levels.found(inner, problem, self.eps0, rng)
             solver, mu = levels.solver(inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
-            del problem  # two Jacobians at a time would be too much
+            rows = problem.rows  # the next Jacobian takes their place: two at a time would be too much
+            del problem
             # What a step can gain never falls with eta, and grows at most linearly.
             is_stationary = (value - step.bound) * max(reference / eta, 1.0) <= monitor.tol * abs(value)
             # The inner solver may end short of the model's minimiser, by no more than strong convexity allows.
