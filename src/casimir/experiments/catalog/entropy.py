@@ -24,7 +24,7 @@ def adapt_entropy(size: Size, lipschitz: float, mu: float) -> Casimir:
     return Casimir.paper("adapt", entropy_svrg(lipschitz), mu=mu)
 
 
-L, TOP, MU = Knob(32.0), {"k": 5}, {"mu": 2.0}
+L, TOP, MU = Knob(128.0), {"k": 5}, {"mu": 2.0}
 METHODS = (
     Method("const-l2", const, "const, l2", fixed=TOP, knobs={"lipschitz": L, "mu": Knob(1.0)}),
     Method("const-entropy", const_entropy, "const, entropy", knobs={"lipschitz": L, "mu": Knob(0.25)}),
@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     "Beyond the paper: entropy against l2 smoothing",
     (Case(CONLL, 0.1), Case(TASKAR, 1.0)),
     with_tuned("entropy", METHODS),
-    passes=20,
-    seeds=3,
+    passes=10,
+    seeds=2,
     evaluate_every_tuning=5,
 )

@@ -15,7 +15,7 @@ METHODS = tuple(
         const,
         f"μ = {mu}, K = {k}" if k else f"μ = {mu}, exact",
         fixed={"mu": mu, "k": k},
-        knobs={"lipschitz": Knob(32.0)},
+        knobs={"lipschitz": Knob(128.0)},
     )
     for mu in (1, 4)
     for k in (1, 2, 5, 10, EXACT)
@@ -26,7 +26,7 @@ EXPERIMENT = Experiment(
     "Beyond the paper: exact l2 smoothing against top-K",
     (Case(CONLL, 0.1), Case(TASKAR, 1.0)),
     with_tuned("exact-l2", METHODS),
-    passes=20,
-    seeds=3,
+    passes=10,
+    seeds=2,
     evaluate_every_tuning=5,
 )

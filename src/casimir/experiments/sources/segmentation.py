@@ -50,11 +50,11 @@ def _horse_graphs(folder: Path) -> list[ImageGraph]:
 def square_graph(blob: Blob) -> ImageGraph:
     """A grid of squares: mean colours and their squares, place, 1; neighbours by the difference of their colours."""
     rows, columns = (side // _SIDE for side in blob.mask.shape)
-    labels = np.kron(np.arange(rows * columns).reshape(rows, columns), np.ones((_SIDE, _SIDE), dtype=np.int64))
+    number = np.arange(rows * columns).reshape(rows, columns)
+    labels = number.repeat(_SIDE, axis=0).repeat(_SIDE, axis=1)
     squares = np.stack([_means(channel) for channel in np.moveaxis(blob.image / 255.0, 2, 0)], axis=1)
     place = np.indices((rows, columns)).reshape(2, -1).T / (rows, columns) - 0.5
     nodes = np.concatenate([squares, squares**2, place, place**2, np.ones((len(squares), 1))], axis=1)
-    number = np.arange(rows * columns).reshape(rows, columns)
     pairs = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
     edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in pairs])
     distance = np.linalg.norm(squares[edges[:, 0]] - squares[edges[:, 1]], axis=1, keepdims=True)
@@ -66,7 +66,8 @@ def square_graph(blob: Blob) -> ImageGraph:
 def _means(channel: FloatArray) -> FloatArray:
     """float64[squares] of float64[H, W]"""
     rows, columns = (side // _SIDE for side in channel.shape)
-    return channel.reshape(rows, _SIDE, columns, _SIDE).mean(axis=(1, 3)).ravel()
+    means: FloatArray = channel.reshape(rows, _SIDE, columns, _SIDE).mean(axis=(1, 3)).ravel()
+    return means
 
 
 def _horses(places: Places) -> Data:
