@@ -17,7 +17,7 @@ from casimir.experiments.optimum import optimum_trial
 from casimir.experiments.registry import find
 from casimir.experiments.results import Results, results_of
 from casimir.experiments.selection import parts_of
-from casimir.experiments.trials import Trial, trial_of
+from casimir.experiments.trials import Loaded, Trial, trial_of
 from casimir.experiments.tuning import Search, tune
 
 PathLike = str | os.PathLike[str]
@@ -77,14 +77,15 @@ def run(
     folder, places = Path(out), Places(None if data is None else Path(data), Path(out) / "cache")
     for _, part in parts:
         _check_data(part, places)
-    return [_run(part, whole, folder, places, jobs, tune, watcher or Silent()) for whole, part in parts]
+    loaded = Loaded(places)
+    return [_run(part, whole, folder, loaded, jobs, tune, watcher or Silent()) for whole, part in parts]
 
 
 def _run(
     experiment: Experiment,
     whole: Experiment,
     folder: Path,
-    places: Places,
+    loaded: Loaded,
     jobs: int,
     wants_tuning: bool,
     watcher: Watcher,
@@ -94,7 +95,7 @@ def _run(
     def make(name: str) -> Callable[[list[Trial]], None]:
         def make_runs(trials: list[Trial]) -> None:
             watcher.stage(f"{experiment.name}: {name}")
-            complete(trials, folder, places, jobs, watcher.progress)
+            complete(trials, folder, loaded, jobs, watcher.progress)
 
         return make_runs
 

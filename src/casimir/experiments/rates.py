@@ -150,7 +150,7 @@ class RateRow:
             mine = [row for row in rows if row.experiment == name]
             axes = list(dict.fromkeys(axis for axis, _ in mine[0].slopes))
             header = ["method", *(f"{AXES[a]}: {what}" for a in axes for what in ("theory", "seen", "all"))]
-            header += ["ε", "calls", "all calls", "bound"]
+            header += [*(f"{AXES[a]}: at ε" for a in axes if a != "eps"), "smallest ε", "calls", "all calls", "bound"]
             made.append(Grid(f"{name}: slopes", header, [row._cells(axes) for row in mine]))
         return made
 
@@ -159,9 +159,10 @@ class RateRow:
         for axis in axes:
             paper, full = self.slopes[axis, "paper"], self.slopes[axis, "full"]
             cells += [_number(full.theory), _number(paper.seen), _number(full.seen)]
+        read = [self.slopes[axis, "full"].eps for axis in axes if axis != "eps"]
+        small = ["-" if not eps else f"{eps:.1g}" for eps in (*read, self.eps)]
         calls = [self.calls.get(count) for count in COUNTS]
-        large = ["-" if value is None else f"{value:.1e}" for value in (*calls, self.bound)]
-        return [*cells, "-" if self.eps is None else f"{self.eps:g}", *large]
+        return [*cells, *small, *("-" if value is None else f"{value:.1e}" for value in (*calls, self.bound))]
 
 
 @dataclass(frozen=True)

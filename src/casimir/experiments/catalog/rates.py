@@ -22,7 +22,7 @@ EXPERIMENT = Experiment(
     tuple(method for line in LINES for method in line.methods(GIVEN_EPS)),
     passes=10_000,
     figure="tab:rates",
-    seeds=2,
+    seeds=1,
     calls=20_000_000,
     target=EPS[-1],
     view=Rates(AT, EPS, {line.label: line.bound for line in LINES if line.bound is not None}),
