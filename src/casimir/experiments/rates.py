@@ -224,4 +224,4 @@ def labels_of(results: Results) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value + 0.0:.2f}"
+    return "-" if value is None else f"{round(value, 2) + 0.0:.2f}"  # no -0.00
