@@ -104,4 +104,4 @@ UNTUNED = (
 
 # Of `prox_linear`. "We perform grid search in powers of 10 to find the best prox-linear learning rate" (Sec. 7.3). The
 # paper tunes mu as well; here it is 0.1, and loc-smoothing shows what others do.
-PROX_LINEAR_KNOBS = {"lipschitz": Knob(2.5), "eta": Knob(100.0, 10.0)}
+PROX_LINEAR_KNOBS = {"lipschitz": Knob(2.5), "eta": Knob(1e4, 10.0)}

@@ -33,9 +33,9 @@ def sgd_method(name: str, label: str, schedule: Callable[[float], Schedule], pow
 
 
 METHODS = (
-    sgd_method("sgd-const", "SGD-const", Constant, 0.0, 0.03),
-    sgd_method("sgd-root", "SGD-t^-1/2", InverseRoot, 0.5, 0.1),
-    sgd_method("sgd-inverse", "SGD-t^-1", Inverse, 1.0, 0.4),
+    sgd_method("sgd-const", "SGD-const", Constant, 0.0, 0.06),
+    sgd_method("sgd-root", "SGD-t^-1/2", InverseRoot, 0.5, 0.2),
+    sgd_method("sgd-inverse", "SGD-t^-1", Inverse, 1.0, 0.1),
     Method("prox-linear", prox_linear, "PL-Casimir-SVRG", knobs=PROX_LINEAR_KNOBS),
     Method("untuned", untuned, "ProxLinear(Casimir()), untuned"),
     Method("dual", dual, "ProxLinear(), untuned"),
