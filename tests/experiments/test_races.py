@@ -38,6 +38,12 @@ def test_a_level_that_one_seed_missed_is_missing() -> None:
     assert race(record(10, **COLUMNS, gap=[1.0] * 3), other).reached["paper"] == [None, None, None]
 
 
+def test_a_method_without_steps_has_no_count_without_full_gradients() -> None:
+    row = race(record(10, objective=[2.0, 1.0], full_gradients=[10, 20], gap=[1.0, 0.0]))
+    assert row.reached["paper"] == [None, None, None]
+    assert row.reached["full"] == [2.0, 2.0, 2.0]
+
+
 @pytest.mark.parametrize("source", [HANDWRITING, BLOBS])
 def test_stand_ins_can_be_learned(source: ex.Source, tmp_path: Path) -> None:
     import casimir as cs

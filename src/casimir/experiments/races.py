@@ -88,9 +88,11 @@ def _until(records: Sequence[Record], measure: str, best: Interval, level: float
 
 
 def _first(record: Record, measure: str, is_there: Any) -> float | None:
-    """The measure in the first row of these; None where there is none."""
+    """The measure in the first row of these; None where there is none, or where nothing is measured: no steps."""
     rows = np.flatnonzero(is_there)
-    return float(measured(record, measure)[rows[0]]) if len(rows) else None
+    if not len(rows) or (measure == "paper" and not record.column("steps").any()):
+        return None
+    return float(measured(record, measure)[rows[0]])
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
