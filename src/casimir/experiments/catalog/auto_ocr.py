@@ -15,7 +15,7 @@ EXPERIMENT = Experiment(
     "Beyond the paper: auto against tuned solvers, handwritten words",
     tuple(Case(TASKAR, lam_n) for lam_n in (0.1, 1.0, 10.0)),
     with_tuned("auto-ocr", PAPER) + UNTUNED,
-    passes=200,  # its knobs were tuned for 60
+    passes=200,
     seeds=3,
     evaluate_every_tuning=5,
     view=Race(),
