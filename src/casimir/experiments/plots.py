@@ -22,6 +22,7 @@ _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
+_MOST_COLUMNS = 4  # of the legend
 _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
 
 
@@ -52,7 +53,9 @@ def figure_of(results: Results, column: str) -> Any:
     for panel, measure in zip(axes[-1], MEASURES, strict=True):
         panel.set_xlabel(MEASURES[measure], fontsize=9)
     handles = [_handle(label, style) for label, style in styles.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=9)
+    rows = -(-len(handles) // _MOST_COLUMNS)
+    ncols = -(-len(handles) // rows)
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, frameon=False, fontsize=9)
     return figure
 
 
@@ -165,7 +168,7 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
     row[0].set_ylabel(_NAMES.get(column, column) if best is None else "(F − F*) / F*", fontsize=9)
     if column == "objective":
         row[0].set_yscale("log")
-        row[0].yaxis.set_minor_locator(_no_ticks())
+        _set_ticks(row[0].yaxis, row[0].get_ylim())
     if best is None:
         return
     row[1].set_title(f"F* in {best}", loc="left", fontsize=8, color="#555555")
@@ -176,10 +179,14 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
         row[0].set_ylim(bottom, top)
 
 
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
+def _set_ticks(axis: Any, limits: tuple[float, float]) -> None:
+    """Powers of 10; where there are none or one of them, round numbers."""
+    from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 
-    return NullLocator()
+    axis.set_minor_locator(NullLocator())
+    if limits[1] < 30.0 * limits[0]:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(ScalarFormatter())
 
 
 def _tidy(panel: Any, column: str) -> None:
