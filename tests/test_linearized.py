@@ -154,7 +154,9 @@ def test_a_jacobian_may_take_the_place_of_another() -> None:
     old = cs.Linearized(objective, first, 1.0)
     new = cs.Linearized(objective, second, 1.0, out=old.rows)
     fresh = cs.Linearized(objective, second, 1.0)
-    assert new.rows is old.rows and new.rows is not None and fresh.rows is not new.rows
+    assert isinstance(new.rows, np.ndarray)
+    assert new.rows is old.rows
+    assert fresh.rows is not new.rows
     np.testing.assert_array_equal(new.rows, fresh.rows)
     w = rng.normal(size=len(first))
     assert new.value(w) == fresh.value(w)

@@ -22,6 +22,7 @@ _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
+_MOST_COLUMNS = 4  # of the legend
 _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
 
 
@@ -46,7 +47,9 @@ def figure_of(results: Results, column: str) -> Any:
     for panel, measure in zip(axes[-1], MEASURES, strict=True):
         panel.set_xlabel(MEASURES[measure], fontsize=9)
     handles = [handle(label, style) for label, style in styles.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=9)
+    rows = -(-len(handles) // _MOST_COLUMNS)
+    ncols = -(-len(handles) // rows)
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, frameon=False, fontsize=9)
     return figure
 
 
