@@ -30,7 +30,7 @@ EXPERIMENT = Experiment(
     tuple(Case(HORSES, lam_n) for lam_n in (0.01, 1.0)),
     with_tuned("auto-segment", METHODS),
     passes=20,
-    seeds=2,
+    seeds=3,
     evaluate_every_tuning=5,
     view=Race(),
 )
