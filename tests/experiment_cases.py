@@ -94,6 +94,10 @@ def fake(size: ex.Size, x: float, y: float) -> Fake:
     return Fake(x, y)
 
 
+def fake_far_off(size: ex.Size, x: float, y: float) -> Fake:
+    return Fake(x, y, best=(8.0, 8.0))
+
+
 def fake_that_diverges(size: ex.Size, x: float, y: float) -> Fake:
     return Fake(x, y, limit=4.0)
 

@@ -147,6 +147,23 @@ def test_solvers_certify_the_convex_model(jacobian: str, solver: Any) -> None:
     assert result.objective >= best.dual - 1e-9
 
 
+def test_a_jacobian_may_take_the_place_of_another() -> None:
+    parts = elu_parts()
+    objective, rng = parts.objective(LAM), np.random.default_rng(4)
+    first, second = (start(parts, seed) for seed in (0, 1))
+    old = cs.Linearized(objective, first, 1.0)
+    new = cs.Linearized(objective, second, 1.0, out=old.rows)
+    fresh = cs.Linearized(objective, second, 1.0)
+    assert isinstance(new.rows, np.ndarray)
+    assert new.rows is old.rows
+    assert fresh.rows is not new.rows
+    np.testing.assert_array_equal(new.rows, fresh.rows)
+    w = rng.normal(size=len(first))
+    assert new.value(w) == fresh.value(w)
+    assert cs.Linearized(objective, second, 1.0, out=np.zeros((1, 1))).value(w) == fresh.value(w)
+    assert cs.Linearized(objective, second, 1.0, "products").rows is None
+
+
 @pytest.mark.parametrize("penalty", [cs.ElasticNet(LAM, 0.5), cs.ElasticNet(LAM, 1.0)], ids=repr)
 def test_the_model_keeps_the_penalty_and_adds_one_square(penalty: Any) -> None:
     parts = elu_parts()

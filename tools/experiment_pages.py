@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from casimir.experiments import plots, tables
+from casimir.experiments import plot, table
+from casimir.experiments.grids import markdown
 
 PAGES = Path(__file__).parents[1] / "docs" / "experiments"
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -25,18 +26,18 @@ _PICTURE = re.compile(r"images/([\w.-]+\.(?:png|svg))")
 def filled(page: str, found: Mapping[str, str]) -> str:
     """The page with the tables that were found; others stay as they are."""
 
-    def table(marked: re.Match[str]) -> str:
+    def with_table(marked: re.Match[str]) -> str:
         text = found.get(marked["name"])
         return marked[0] if text is None else f"{marked[1]}\n{text}\n{marked[3]}"
 
-    return _TABLE.sub(table, page)
+    return _TABLE.sub(with_table, page)
 
 
 def tables_of(folder: Path) -> dict[str, str]:
     """Experiment -> its final values as Markdown."""
-    rows = tables.table(folder)
+    rows = table(folder)
     names = dict.fromkeys(row.experiment for row in rows)
-    return {name: tables.markdown([row for row in rows if row.experiment == name]) for name in names}
+    return {name: markdown([row for row in rows if row.experiment == name]) for name in names}
 
 
 def refresh(folders: list[Path]) -> list[Path]:
@@ -51,7 +52,7 @@ def refresh(folders: list[Path]) -> list[Path]:
             changed.append(path)
     wanted = {name for text in pages.values() for name in _PICTURE.findall(text)}
     with tempfile.TemporaryDirectory() as place:
-        drawn = [file for folder in folders for file in plots.plot(folder, place)]
+        drawn = [file for folder in folders for file in plot(folder, place)]
         for file in drawn:
             if file.name in wanted:
                 (PAGES / "images").mkdir(exist_ok=True)

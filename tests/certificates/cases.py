@@ -60,7 +60,7 @@ SOLVERS: dict[str, Any] = {
     "sgd-constant": cs.SGD(cs.Constant(0.05)),
     "sgd-smoothed": cs.SGD(cs.Constant(0.05), smoothing=cs.L2(k=3), mu=0.2),
     "bcfw": cs.BCFW(),
-    "bcfw-last": cs.BCFW(averaging=False),
+    "bcfw-last": cs.BCFW(averaging="none"),
     "bcfw-pairwise": cs.BCFW(pairwise=True, cached_passes=3),
     "dual": cs.DualProximal(),
     "dual-kappa": cs.DualProximal(cs.BCFW(pairwise=True, cached_passes=2, steps=1), kappa=2.0),

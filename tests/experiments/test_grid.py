@@ -21,7 +21,8 @@ COMMAND = [sys.executable, "-c", "import experiment_cases; experiment_cases.main
 
 def start(folder: Path, jobs: int, **variables: str) -> subprocess.Popen[bytes]:
     """The tiny experiment in a process group of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "EXPERIMENT_LOG": str(folder.with_suffix(".log"))}
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "EXPERIMENT_LOG": str(folder.with_suffix(".log"))}
     environment |= variables
     return subprocess.Popen([*COMMAND, str(folder), str(jobs)], env=environment, start_new_session=True)
 

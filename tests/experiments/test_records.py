@@ -115,7 +115,7 @@ def test_other_solvers_have_other_records(tmp_path: Path) -> None:
     import casimir as cs
 
     ex.run(SMALL, out=tmp_path, seeds=1)
-    other = replace(SMALL.methods[0], make=lambda size: cs.BCFW(averaging=False))
+    other = replace(SMALL.methods[0], make=lambda size: cs.BCFW(averaging="none"))
     ex.run(replace(SMALL, methods=(other,)), out=tmp_path, seeds=1)
     assert len(records(tmp_path)) == 3
     with pytest.raises(ValueError, match="frozen dataclasses"):

@@ -13,10 +13,10 @@ from experiment_cases import EXPERIMENT, records
 from casimir import experiments as ex
 from casimir.experiments.counts import measured
 from casimir.experiments.curves import curve
-from casimir.experiments.plots import MOST_BYTES
+from casimir.experiments.grids import markdown
+from casimir.experiments.plots import MOST_BYTES, _variants
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
-from casimir.experiments.tables import markdown
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +117,9 @@ def test_other_parameters_replace_the_cell_and_keep_the_records(tmp_path: Path) 
     (row,) = ex.table(tmp_path)
     assert (row.params, row.runs) == ({"gamma0": 0.25}, 1)
     assert len(records(tmp_path)) == 4
+
+
+def test_variants_of_a_method_share_its_dashes_and_colours_tell_them_apart() -> None:
+    assert _variants(["const, K = 2", "const, K = 5", "SVRG, K = 2"]) == [(0, 0), (1, 0), (0, 1)]
+    assert _variants(["const, K = 2", "SVRG"]) is None
+    assert _variants([f"const, K = {k}" for k in range(9)]) is None  # more than there are colours

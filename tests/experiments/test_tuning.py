@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiment_cases import EXPERIMENT, fake, fake_that_diverges, fakes, records
+from experiment_cases import EXPERIMENT, fake, fake_far_off, fake_that_diverges, fakes, records
 from typer.testing import CliRunner
 
 from casimir import experiments as ex
@@ -33,6 +33,35 @@ def test_a_grid_is_extended_while_its_end_wins(tmp_path: Path) -> None:
     assert tuning["runs"] == len(tried) == 18
     assert tried[8.0, 1.0] == 1.0
     assert tried[2.0, 2.0] == 6.0
+
+
+def test_a_grid_grows_around_its_best_place_alone(tmp_path: Path) -> None:
+    """The best place (8, 8) is three steps off along both knobs: a box up to there would have 36 places."""
+    ex.run(fakes(fake_far_off), out=tmp_path, tune=True)
+    cell = tuned_cell(tmp_path)
+    assert cell["params"] == {"x": 8.0, "y": 8.0}
+    tuning = cell["tuning"]
+    assert isinstance(tuning, dict)
+    tried = {(one["params"]["x"], one["params"]["y"]) for one in tuning["grid"]}
+    assert {(x, y) for x in (4.0, 8.0, 16.0) for y in (4.0, 8.0, 16.0)} <= tried
+    assert len(tried) == tuning["runs"] == 9 + 3 * 5
+
+
+def test_tuning_runs_may_report_less_often(tmp_path: Path) -> None:
+    ex.run(fakes(fake, evaluate_every_tuning=3), out=tmp_path, tune=True)
+    epochs = {
+        r.settings["seed"]: r.column("epoch").tolist() for r in records(tmp_path).values() if r.settings["passes"]
+    }
+    assert epochs == {0: [3, 6], 100: [1, 2, 3, 4, 5, 6]}
+
+
+def test_a_later_run_keeps_how_its_parameters_were_tuned(tmp_path: Path) -> None:
+    ex.run(fakes(fake), out=tmp_path, tune=True)
+    cell = tuned_cell(tmp_path)
+    experiment = fakes(fake)
+    method = replace(experiment.methods[0], tuned={"classes 1/n": {"x": 8.0, "y": 1.0}})
+    ex.run(replace(experiment, methods=(method,)), out=tmp_path)
+    assert tuned_cell(tmp_path) == cell
 
 
 def test_steps_that_diverge_do_not_win(tmp_path: Path) -> None:

@@ -364,7 +364,9 @@ def test_padded_maps_are_maps_of_different_sizes() -> None:
     torch.testing.assert_close(loss(maps, target, rows), loss([maps[0], maps[1, :2]], target))
 
 
-@pytest.mark.parametrize("structure", [cs.Candidates(), cs.Matching(), cs.GraphCut([[[0, 1]]] * 2)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "structure", [cs.Candidates(), cs.Matching(), cs.GraphCut([[[0, 1]]] * 2)], ids=lambda s: type(s).__name__
+)
 def test_restricted_structures_have_the_layout_of_the_whole(structure: Any) -> None:
     """Parts that are not allowed have no weight, and neither loss nor outputs know their scores."""
     shape = {1: (2, 4), 2: (2, 2, 4)}[len(structure.layout.nodes)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ SOLVERS: dict[str, Any] = {
     "casimir": cs.Casimir(cs.SVRG(mu=0.1)),
     "casimir-default": cs.Casimir(),
     "casimir-accuracy": cs.Casimir.paper("adapt", cs.SVRG(cs.L2(), mu=0.1), kappa=2.0, stopping="accuracy"),
+    "casimir-paper": cs.Casimir.paper("adapt", cs.SVRG(lipschitz=50.0), mu=0.1),
     "casimir-saga": cs.Casimir(cs.SAGA(mu=0.1)),
     "casimir-lbfgs": cs.Casimir(cs.LBFGS(mu=0.1)),
     "casimir-descent": cs.Casimir(cs.GradientDescent(mu=0.1)),
@@ -121,15 +123,30 @@ def test_what_calls_were_for() -> None:
 
     assert counts(cs.SGD()) == [3 * n, 0, 3 * n, 0]
     assert counts(cs.BCFW()) == [3 * n, 0, 6 * n, 0]  # the last iterate and the average
+    assert counts(cs.BCFW(averaging="weighted")) == [3 * n, 0, 3 * n, 0]
     assert counts(cs.BCFW(pairwise=True, cached_passes=4)) == [3 * n, 0, 3 * n, 0]
     assert counts(cs.BCFW(pairwise=True, light_passes=2, skip_below=0.0)) == [9 * n, 0, 3 * n, 0]
     light = counts(cs.BCFW(pairwise=True, light_passes=2, skip_below=1.0))[0]
     assert 3 * n < light < 9 * n  # some examples are left out, never all
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0)) == [3 * n, 4 * n, 0, 0]
     assert counts(cs.SVRG(mu=0.1, lipschitz=90.0, steps=7)) == [3 * 7, 4 * n, 0, 0]
+    paper = cs.Casimir.paper("const", cs.SVRG(mu=0.1, lipschitz=90.0))
+    assert counts(paper) == [3 * n, 3 * n, 3 * n, 0]  # F at the end of an outer step is for the report alone
+    assert counts(replace(paper, inner_epochs=2)) == [6 * n, 6 * n, 3 * n, 0]
     assert counts(cs.SAGA(mu=0.1, lipschitz=90.0)) == [3 * n, n, 3 * n, 0]
     assert counts(cs.CuttingPlanes()) == [0, 3 * n, 0, 0]
     assert counts(cs.ExcessiveGap(lipschitz=90.0)) == [0, 4 * n, 3 * n, n]  # the last for the first mu
+
+
+def test_the_papers_casimir_goes_the_same_way_with_fewer_reports() -> None:
+    """Rows of every third epoch are those of a run that reports all, but for the passes that report."""
+    solver, parts = cs.Casimir.paper("adapt", cs.SVRG(lipschitz=50.0), mu=0.1), chain_parts(n=5)
+    often, seldom = (
+        cs.minimize(parts.objective(LAM), solver, epochs=9, tol=0.0, evaluate_every=k).trace for k in (1, 3)
+    )
+    for column in ("epoch", "objective", "steps", "full_gradients", "gamma"):
+        assert seldom[column].tolist() == often[column].tolist()[2::3]
+    assert seldom["evaluations"].tolist() == [5, 10, 15]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "crf"])

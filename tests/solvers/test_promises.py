@@ -70,7 +70,7 @@ def test_a_result_is_never_worse_than_the_start(name: str, epochs: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "solver", [cs.BCFW(averaging=False), cs.BCFW(pairwise=True), cs.DualProximal(kappa=1e-3)], ids=repr
+    "solver", [cs.BCFW(averaging="none"), cs.BCFW(pairwise=True), cs.DualProximal(kappa=1e-3)], ids=repr
 )
 def test_a_result_of_a_dual_solver_is_never_worse_than_zero(solver: Any) -> None:
     objective = chain_parts(n=12, n_labels=5).objective(1e-3)

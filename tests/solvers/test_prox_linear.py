@@ -56,6 +56,14 @@ def test_on_a_convex_problem_it_ends_at_the_optimum(inner: str) -> None:
     )
 
 
+def test_a_dual_solver_has_one_epoch_more_in_every_step() -> None:
+    parts = elu_parts(n=12)
+    steps = run(parts, cs.ProxLinear(cs.BCFW()), 4).trace["steps"]
+    assert np.diff(steps, prepend=0).tolist() == [4 * 12, 5 * 12, 6 * 12, 7 * 12]
+    fixed = run(parts, cs.ProxLinear(cs.BCFW(), inner_epochs=6), 3).trace["steps"]
+    assert np.diff(fixed, prepend=0).tolist() == [6 * 12] * 3
+
+
 def test_it_finds_a_point_where_all_slopes_are_nearly_zero() -> None:
     parts = tanh_parts(n=12)
     objective = parts.objective(LAM, loss="crf")  # smooth, so that a stationary point shows in the gradient

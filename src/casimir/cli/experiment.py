@@ -17,7 +17,7 @@ from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_js
 from casimir.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from casimir.experiments.tables import Row
+    from casimir.experiments.grids import AnyRow
     from casimir.experiments.tuning import Search
 
 RUN_EXAMPLES = """Examples:
@@ -76,7 +76,7 @@ def run(
     """
     with clear_ends():
         from casimir import experiments
-        from casimir.experiments.tables import rows_of
+        from casimir.experiments.views import rows_in
 
         try:
             with Watch(err(), quiet) as watch:
@@ -86,7 +86,7 @@ def run(
         except KeyboardInterrupt:
             say(err(), f"Interrupted; finished runs are in {target}, and the same command goes on.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
-        _show([row for results in found for row in rows_of(results)], json)
+        _show([row for results in found for row in rows_in(results)], json)
         say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
 
 
@@ -100,7 +100,7 @@ def plot(
     certified optimum.
     """
     with clear_ends():
-        from casimir.experiments.plots import plot as draw
+        from casimir.experiments import plot as draw
 
         for file in draw(folder, to):
             say(out(), str(file))
@@ -113,37 +113,34 @@ def table(
 ) -> None:
     """Final values of the experiments in DIR: means and standard deviations over seeds."""
     with clear_ends():
-        from casimir.experiments import tables
+        from casimir import experiments
+        from casimir.experiments.grids import markdown as as_markdown
 
-        rows = tables.table(folder)
+        rows = experiments.table(folder)
         if markdown:
-            typer.echo(tables.markdown(rows), nl=False)
+            typer.echo(as_markdown(rows), nl=False)
         else:
             _show(rows, json)
 
 
-def _show(rows: Sequence[Row], json: bool) -> None:
+def _show(rows: Sequence[AnyRow], json: bool) -> None:
     if json:
         write_json({"rows": [row.to_dict() for row in rows]})
     else:
         show_rows(out(), rows)
 
 
-def show_rows(console: Console, rows: Sequence[Row]) -> None:
-    """A table per case, in lines that are never cut."""
-    from casimir.experiments.tables import by_case, cells, header, title_of
+def show_rows(console: Console, rows: Sequence[AnyRow]) -> None:
+    """Tables in lines that are never cut, under a line that says what their columns mean."""
+    from casimir.experiments.grids import by_kind
 
-    say(console, "excess: (F - F*) / F* at the end of the budget; all calls: the same with full gradients counted\n")
-    for mine in by_case(rows):
-        names = header(mine)
-        lines = [names, *(cells(row, names) for row in mine)]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(names))]
-        say(console, title_of(mine[0]), "bold")
-        for k, line in enumerate(lines):
-            first, *rest = line
-            figures = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-            say(console, "  ".join([first.ljust(widths[0]), *figures]), None if k else "dim")
-        say(console, "")
+    for note, grids in by_kind(rows):
+        say(console, f"{note}\n")
+        for grid in grids:
+            say(console, grid.title, "bold")
+            for k, line in enumerate(grid.aligned()):
+                say(console, line, None if k else "dim")
+            say(console, "")
 
 
 class Watch:

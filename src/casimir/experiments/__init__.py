@@ -1,11 +1,10 @@
 """The paper's experiments: cases x methods x seeds, resumable, with certified zero lines."""
 
 from casimir.experiments.api import run
-from casimir.experiments.base import Case, Data, Experiment, Knob, Method, Places, Size, Source
-from casimir.experiments.plots import plot
+from casimir.experiments.base import Case, Data, Experiment, Knob, Method, Places, Size, Source, View
 from casimir.experiments.registry import names
 from casimir.experiments.rules import LowestObjective, LowestObjectiveNearBest
-from casimir.experiments.tables import table
+from casimir.experiments.views import plot, table
 
 __all__ = [
     "Case",
@@ -18,6 +17,7 @@ __all__ = [
     "Places",
     "Size",
     "Source",
+    "View",
     "names",
     "plot",
     "run",

@@ -16,8 +16,8 @@ from casimir.experiments.manifest import Cell, cell_of, update
 from casimir.experiments.optimum import optimum_trial
 from casimir.experiments.registry import find
 from casimir.experiments.results import Results, results_of
-from casimir.experiments.selection import narrowed
-from casimir.experiments.trials import Trial, trial_of
+from casimir.experiments.selection import parts_of
+from casimir.experiments.trials import Loaded, Trial, trial_of
 from casimir.experiments.tuning import Search, tune
 
 PathLike = str | os.PathLike[str]
@@ -73,19 +73,19 @@ def run(
     if seeds is not None:
         chosen = [replace(one, seeds=positive_int(seeds, "seeds")) for one in chosen]
     positive_int(jobs, "jobs")
-    parts = [narrowed(one, only) for one in chosen]
+    parts = parts_of(chosen, only)
     folder, places = Path(out), Places(None if data is None else Path(data), Path(out) / "cache")
-    for part in parts:
+    for _, part in parts:
         _check_data(part, places)
-    wide = zip(parts, chosen, strict=True)
-    return [_run(part, whole, folder, places, jobs, tune, watcher or Silent()) for part, whole in wide]
+    loaded = Loaded(places)
+    return [_run(part, whole, folder, loaded, jobs, tune, watcher or Silent()) for whole, part in parts]
 
 
 def _run(
     experiment: Experiment,
     whole: Experiment,
     folder: Path,
-    places: Places,
+    loaded: Loaded,
     jobs: int,
     wants_tuning: bool,
     watcher: Watcher,
@@ -95,10 +95,12 @@ def _run(
     def make(name: str) -> Callable[[list[Trial]], None]:
         def make_runs(trials: list[Trial]) -> None:
             watcher.stage(f"{experiment.name}: {name}")
-            complete(trials, folder, places, jobs, watcher.progress)
+            complete(trials, folder, loaded, jobs, watcher.progress)
 
         return make_runs
 
+    optima = [optimum_trial(case) for case in experiment.cases if case.source.convex]
+    make("F*")(optima)
     if wants_tuning:
         searches = tune(experiment, folder, make("tuning"))
         watcher.tuned(searches)
@@ -107,8 +109,6 @@ def _run(
         _note_guesses(experiment)
     cells = _cells(experiment, searches)
     manifest = update(folder, whole, cells)
-    optima = [optimum_trial(case) for case in experiment.cases if case.source.convex]
-    make("F*")(optima)
     make("runs")(_trials(experiment, cells))
     return results_of(folder, manifest)
 

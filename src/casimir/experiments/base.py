@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.experiments.rules import LowestObjective, Rule
 from casimir.objective import Objective
-from casimir.penalties import Ridge
+from casimir.penalties import Penalty, Ridge
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver
+
+if TYPE_CHECKING:
+    from casimir.experiments.results import Results
 
 Params = Mapping[str, float]
 Metric = Callable[[FloatArray], float]
 FIRST_SEED = 100  # of final runs; tuning seeds count from 0, and constants of the solvers were chosen on seeds below 30
-SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 4, 2
+SMALL_NAME = "-smoke"  # how the names of tiny versions end
+SMALL_CASES, SMALL_PASSES, SMALL_SEEDS = 2, 6, 2
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,13 @@ class Data:
     objective  with n_threads=1 and any penalty: cases set lam
     metrics    name -> function of w, such as F1 on held-out data
     start      seed -> float64[d], where solvers start; None: at 0
+    penalty    lam -> R; None: Ridge(lam)
     """
 
     objective: Objective
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     start: Callable[[int], FloatArray] | None = None
+    penalty: Callable[[float], Penalty] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Case:
-    """min_w F(w) on the data of a source with R(w) = lam |w|^2 / 2, lam = lam_n / n."""
+    """min_w F(w) on the data of a source with R(w) = lam |w|^2 / 2, or the source's own penalty, lam = lam_n / n."""
 
     source: Source
     lam_n: float
@@ -86,7 +92,7 @@ class Case:
         return Size(n, self.lam_n / n)
 
     def objective(self, data: Data) -> Objective:
-        return data.objective.with_penalty(Ridge(self.lam_n / data.objective.n_active))
+        return data.objective.with_penalty((data.penalty or Ridge)(self.lam_n / data.objective.n_active))
 
     def small(self) -> Case:
         return self if self.source.small is None else replace(self, source=self.source.small)
@@ -112,6 +118,8 @@ class Method:
     fixed   parameters that are given
     knobs   parameters that are tuned
     tuned   name of a case -> values of the knobs that tuning found there
+    evaluate_every  epochs from one row of the trace to the next; None: as the experiment says. Methods whose epochs are
+                    cheap may report less often than others in the same experiment
     """
 
     name: str
@@ -120,6 +128,7 @@ class Method:
     fixed: Params = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
     tuned: Mapping[str, Params] = field(default_factory=dict)
+    evaluate_every: int | None = None
 
     @property
     def title(self) -> str:
@@ -141,6 +150,18 @@ class Method:
         return replace(self, fixed={**self.fixed, **self.guesses}, knobs={}, tuned={})
 
 
+class View(Protocol):
+    """How the results of an experiment are shown; `views.Curves` unless it says otherwise."""
+
+    def rows(self, results: Results) -> list[Any]:
+        """The rows of its tables: dataclasses of one class, as `tables.Row` is."""
+        ...
+
+    def figures(self, results: Results) -> dict[str, Any]:
+        """Matplotlib figures by the end of their file's name."""
+        ...
+
+
 @dataclass(frozen=True)
 class Experiment:
     """passes          a run ends after passes * n oracle calls, full gradients and evaluations left out, and after 4 *
@@ -149,8 +170,13 @@ class Experiment:
     seeds           how many final runs, from FIRST_SEED on
     metrics         those of the source that are columns of the trace
     evaluate_every  epochs from one row of the trace to the next
+    evaluate_every_tuning   the same for tuning runs, where reports cost much; a run ends at a row. None: no other
     tol             certified gap at which a run ends before its budget
+    calls           a run also ends after so many oracle calls, full gradients counted; None: no such limit
+    target          a run also ends when F - F* <= target, F* certified; where a method has a parameter eps, that is its
+                    target. None: no such end
     rule            which of the tuning runs is best
+    view            how results are shown; None: as curves over seeds and a table of final values
     """
 
     name: str
@@ -162,8 +188,12 @@ class Experiment:
     seeds: int = 10
     metrics: tuple[str, ...] = ()
     evaluate_every: int = 1
+    evaluate_every_tuning: int | None = None
     tol: float = 0.0
+    calls: int | None = None
+    target: float | None = None
     rule: Rule = LowestObjective()
+    view: View | None = None
 
     def __post_init__(self) -> None:
         for what, names in (("case", [c.name for c in self.cases]), ("method", [m.name for m in self.methods])):
@@ -175,10 +205,10 @@ class Experiment:
         """A version on embedded data that takes seconds: first cases, few passes, nothing to tune."""
         return replace(
             self,
-            name=f"{self.name}-smoke",
+            name=f"{self.name}{SMALL_NAME}",
             title=f"{self.title}, tiny",
             cases=tuple({case.name: case for case in (c.small() for c in self.cases)}.values())[:SMALL_CASES],
-            methods=tuple(method.with_guesses() for method in self.methods),
+            methods=tuple(replace(method.with_guesses(), evaluate_every=None) for method in self.methods),
             passes=SMALL_PASSES,
             seeds=SMALL_SEEDS,
             evaluate_every=1,

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from casimir.experiments.base import Places
 from casimir.experiments.claims import claim
+from casimir.experiments.optimum import bound_of
 from casimir.experiments.records import read_record, record_path, write_record
 from casimir.experiments.trials import Loaded, Trial, perform
 
@@ -24,8 +25,11 @@ Watch = Callable[[int, int], None]  # runs that have a record, all runs
 _PAUSE = 0.1  # seconds between two looks at what others do
 
 
-def complete(trials: Sequence[Trial], folder: Path, places: Places, jobs: int, watch: Watch) -> None:
-    """Returns when every trial has a record in `folder`; `jobs` processes of one thread each work on it."""
+def complete(trials: Sequence[Trial], folder: Path, loaded: Loaded, jobs: int, watch: Watch) -> None:
+    """Returns when every trial has a record in `folder`; `jobs` processes of one thread each work on it.
+
+    loaded  keeps data from one call to the next, where this process is the only one
+    """
     ordered = sorted(_unique(trials), key=lambda trial: (trial.case.source.name, -trial.case.lam_n))
     for trial in ordered:  # a record that must be refused is refused before anything runs
         path = record_path(folder, trial.key)
@@ -39,14 +43,14 @@ def complete(trials: Sequence[Trial], folder: Path, places: Places, jobs: int, w
 
     tell()
     if jobs == 1 or len(open_trials) <= 1:
-        share(open_trials, folder, places, tell)
+        share(open_trials, folder, loaded, tell)
     else:
-        _with_workers(open_trials, folder, places, min(jobs, len(open_trials)), tell)
+        _with_workers(open_trials, folder, loaded.places, min(jobs, len(open_trials)), tell)
 
 
-def share(trials: Sequence[Trial], folder: Path, places: Places, tell: Callable[[], None]) -> None:
+def share(trials: Sequence[Trial], folder: Path, loaded: Loaded, tell: Callable[[], None]) -> None:
     """Makes the trials that nobody else is making, then waits for the others', or makes those that were given up."""
-    loaded, waiting = Loaded(places), list(trials)
+    waiting = list(trials)
     with threadpool_limits(1):
         while waiting:
             waiting = [trial for trial in waiting if not _done(trial, folder, loaded, tell)]
@@ -63,7 +67,7 @@ def _done(trial: Trial, folder: Path, loaded: Loaded, tell: Callable[[], None]) 
         if not is_mine:
             return False
         if not path.exists():
-            write_record(folder, perform(trial, loaded.get(trial.case.source)))
+            write_record(folder, perform(trial, loaded.get(trial.case.source), bound_of(trial, folder)))
     tell()
     return True
 
@@ -107,7 +111,7 @@ def _work(trials: list[Trial], folder: Path, places: Places, parent: int, errors
             raise SystemExit(1)
 
     try:
-        share(trials, folder, places, look)
+        share(trials, folder, Loaded(places), look)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as error:

@@ -106,10 +106,11 @@ def _ordered(cells: list[Cell], experiment: Experiment) -> list[Cell]:
 
 
 def _joined(before: Cell | None, cell: Cell) -> Cell:
-    """The cell with the seeds that it had before, if they belong to the same solver and budget."""
+    """The cell with the seeds and the tuning that it had before, if they belong to the same solver and budget."""
     if before is None or before.params != cell.params:
         return cell
     if any(before.runs[seed] != cell.runs[seed] for seed in before.runs.keys() & cell.runs.keys()):
         return cell
     runs = {**before.runs, **cell.runs}
-    return replace(cell, runs=dict(sorted(runs.items(), key=lambda run: int(run[0]))))
+    ordered = dict(sorted(runs.items(), key=lambda run: int(run[0])))
+    return replace(cell, runs=ordered, tuning=before.tuning if cell.tuning is None else cell.tuning)

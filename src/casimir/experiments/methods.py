@@ -6,13 +6,16 @@ Every function makes a solver from the size of a case and parameters; a `Method`
 from __future__ import annotations
 
 from casimir.experiments.base import Knob, Method, Size
-from casimir.smoothing import L2
-from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, StepDecay
+from casimir.smoothing import L2, Hard
+from casimir.solvers import BCFW, SAGA, SGD, SVRG, Casimir, ProxLinear, StepDecay
 
 
 def paper_svrg(lipschitz: float, mu: float | None = None, k: int = 5) -> SVRG:
-    """Averaged iterates, examples drawn independently, top-K smoothing, gamma = 1 / (L + lam + kappa)."""
-    return SVRG(L2(k=int(k)), mu, lipschitz, iterate="average", sampling="replacement")
+    """Averaged iterates, examples drawn independently, top-K smoothing, gamma = 1 / (L + lam + kappa).
+
+    k = 0 is exact l2 smoothing.
+    """
+    return SVRG(L2(k=int(k)) if k else L2(), mu, lipschitz, iterate="average", sampling="replacement")
 
 
 def sgd(size: Size, gamma0: float, t0: float) -> SGD:
@@ -21,8 +24,8 @@ def sgd(size: Size, gamma0: float, t0: float) -> SGD:
 
 
 def bcfw(size: Size) -> BCFW:
-    """With the average weighted by t."""
-    return BCFW()
+    """bcfw-wavg: the average with weights t is what counts, even where the last iterate is better."""
+    return BCFW(averaging="weighted")
 
 
 def svrg(size: Size, lipschitz: float, mu: float, k: int = 5) -> SVRG:
@@ -35,6 +38,36 @@ def const(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str =
 
 def adapt(size: Size, lipschitz: float, mu: float, k: int = 5, warm_start: str = "prox-center") -> Casimir:
     return Casimir.paper("adapt", paper_svrg(lipschitz, None, k), mu=mu, warm_start=warm_start)
+
+
+def svrg_hard(size: Size, lipschitz: float) -> SVRG:
+    """The heuristic use without smoothing: subgradients in the place of gradients."""
+    return SVRG(Hard(), None, lipschitz, iterate="average", sampling="replacement")
+
+
+def const_hard(size: Size, lipschitz: float) -> Casimir:
+    """const without smoothing; kappa is what its proposition takes for L."""
+    return Casimir.paper("const", svrg_hard(size, lipschitz))
+
+
+def adapt_hard(size: Size, lipschitz: float) -> Casimir:
+    """adapt without smoothing: what is left of it is kappa = lam."""
+    return Casimir.paper("const", svrg_hard(size, lipschitz), kappa=size.lam)
+
+
+def prox_linear(
+    size: Size,
+    lipschitz: float,
+    eta: float,
+    mu: float = 0.1,
+    k: int = 10,
+    smoothing: str = "adaptive",
+    inner_epochs: int = 5,
+    warm_start: str = "prox-center",
+) -> ProxLinear:
+    """PL-Casimir-SVRG: every step is taken; mu_k = mu / j and L_k = j L_0 in step j where smoothing is adaptive."""
+    inner = const(size, lipschitz, mu, int(k), warm_start)
+    return ProxLinear(inner, eta, int(inner_epochs), accept="always", smoothing=smoothing)
 
 
 def casimir_svrg(size: Size) -> Casimir:
@@ -68,3 +101,7 @@ UNTUNED = (
     Method("casimir-saga", casimir_saga, "Casimir(SAGA()), untuned"),
     Method("auto", auto, "auto: DualProximal()"),
 )
+
+# Of `prox_linear`. "We perform grid search in powers of 10 to find the best prox-linear learning rate" (Sec. 7.3). The
+# paper tunes mu as well; here it is 0.1, and loc-smoothing shows what others do.
+PROX_LINEAR_KNOBS = {"lipschitz": Knob(2.5), "eta": Knob(1e4, 10.0)}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from casimir.experiments.base import Case, Method, Size
-from casimir.experiments.records import Record
+from casimir.experiments.records import Record, read_record, record_path
 from casimir.experiments.trials import Trial
 
 GAP = 1e-4
@@ -48,3 +49,10 @@ def interval(records: Iterable[Record]) -> Interval:
     found = [record for record in records if len(record)]
     low = max(float(np.nanmax(record.column("dual"), initial=0.0)) for record in found)
     return Interval(low, min(float(np.nanmin(record.column("objective"))) for record in found))
+
+
+def bound_of(trial: Trial, folder: Path) -> float | None:
+    """The lower bound of F* that the trial's target is measured from; its case has been certified before."""
+    if trial.target is None:
+        return None
+    return interval([read_record(record_path(folder, optimum_trial(trial.case).key))]).low

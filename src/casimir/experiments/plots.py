@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +15,23 @@ from casimir.experiments.counts import MEASURES
 from casimir.experiments.curves import Curve, curve
 from casimir.experiments.manifest import Cell
 from casimir.experiments.optimum import Interval
-from casimir.experiments.results import Results, load_results
+from casimir.experiments.results import Results
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; beyond them, dashes
 _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#999999")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
+_MOST_COLUMNS = 4  # of the legend
 _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
-
-
-def plot(folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None) -> list[Path]:
-    """EXPERIMENT-objective and EXPERIMENT-METRIC as PNG and SVG, in `to` or the folder's `plots`; returns the files."""
-    target = Path(folder) / "plots" if to is None else Path(to)
-    files = []
-    for results in load_results(Path(folder)):
-        for column in ("objective", *results.manifest.metrics):
-            files += save(figure_of(results, column), target, f"{results.manifest.name}-{column}")
-    return files
 
 
 def figure_of(results: Results, column: str) -> Any:
     """One column of the traces: means as lines, one standard deviation as bands."""
-    figure, cases = _figure(len(results.cases)), results.cases
+    cases = results.cases
+    figure = empty_figure(10.5, 0.9 + 2.3 * len(cases))
     axes = figure.subplots(len(cases), len(MEASURES), squeeze=False, sharey="row")
-    styles = _styles(results)
+    styles = styles_of([cell.label for cell in results.manifest.cells])
     points = int(np.clip(_MOST_POINTS // (len(cases) * len(styles)), 12, 60))
     for row, case in zip(axes, cases, strict=True):
         best = results.optima[case] if column == "objective" else None
@@ -47,12 +39,17 @@ def figure_of(results: Results, column: str) -> Any:
         for panel, measure in zip(row, MEASURES, strict=True):
             for cell in cells:
                 _draw(panel, results, cell, column, measure, best, styles[cell.label], points)
-            _tidy(panel, column)
+            tidy(panel)
+            panel.set_xlim(left=0.0)
+            if column != "objective":
+                panel.margins(y=0.02)
         _mark_row(row, case, column, best)
     for panel, measure in zip(axes[-1], MEASURES, strict=True):
         panel.set_xlabel(MEASURES[measure], fontsize=9)
-    handles = [_handle(label, style) for label, style in styles.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)), frameon=False, fontsize=9)
+    handles = [handle(label, style) for label, style in styles.items()]
+    rows = -(-len(handles) // _MOST_COLUMNS)
+    ncols = -(-len(handles) // rows)
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, frameon=False, fontsize=9)
     return figure
 
 
@@ -113,21 +110,34 @@ def _shorter(attribute: re.Match[str]) -> str:
 # --- drawing
 
 
-def _figure(rows: int) -> Any:
+def empty_figure(width: float, height: float) -> Any:
+    """In inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError('Plotting needs matplotlib, which is not installed: pip install "casimir[plot]"') from None
-    return Figure(figsize=(10.5, 0.9 + 2.3 * rows), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
 
 
-def _styles(results: Results) -> dict[str, dict[str, Any]]:
-    """The same colour for a method in all panels."""
-    labels = list(dict.fromkeys(cell.label for cell in results.manifest.cells))
+def styles_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The same colour for a method in all panels; variants of a few methods have their method's dashes."""
+    names = list(dict.fromkeys(labels))
+    places = _variants(names) or [(k % len(_COLOURS), k // len(_COLOURS)) for k in range(len(names))]
     return {
-        label: {"color": _COLOURS[k % len(_COLOURS)], "linestyle": _DASHES[k // len(_COLOURS) % len(_DASHES)]}
-        for k, label in enumerate(labels)
+        label: {"color": _COLOURS[colour], "linestyle": _DASHES[dash % len(_DASHES)]}
+        for label, (colour, dash) in zip(names, places, strict=True)
     }
+
+
+def _variants(labels: list[str]) -> list[tuple[int, int]] | None:
+    """(place of the variant, place of the method) where every label is "method, variant"; else None."""
+    parts = [tuple(label.split(", ")) for label in labels]
+    if any(len(part) != 2 for part in parts):
+        return None
+    methods, variants = (list(dict.fromkeys(part[j] for part in parts)) for j in (0, 1))
+    if len(methods) > len(_DASHES) or len(variants) > len(_COLOURS):
+        return None
+    return [(variants.index(variant), methods.index(method)) for method, variant in parts]
 
 
 def _draw(
@@ -165,7 +175,7 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
     row[0].set_ylabel(_NAMES.get(column, column) if best is None else "(F − F*) / F*", fontsize=9)
     if column == "objective":
         row[0].set_yscale("log")
-        row[0].yaxis.set_minor_locator(_no_ticks())
+        _mark_powers(row[0])
     if best is None:
         return
     row[1].set_title(f"F* in {best}", loc="left", fontsize=8, color="#555555")
@@ -176,23 +186,28 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
         row[0].set_ylim(bottom, top)
 
 
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
+def _mark_powers(panel: Any) -> None:
+    """Powers of ten, and 2 and 5 times those where there would be few of them."""
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, NullLocator
 
-    return NullLocator()
+    bottom, top = panel.get_ylim()
+    panel.yaxis.set_minor_locator(NullLocator())
+    if top < 100.0 * bottom:
+        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        panel.yaxis.set_major_formatter("{x:g}")
+    else:
+        panel.yaxis.set_major_formatter(LogFormatterSciNotation())
+    panel.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _tidy(panel: Any, column: str) -> None:
+def tidy(panel: Any) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", which="major", color="#e5e5e5", linewidth=0.7)
     panel.set_axisbelow(True)
     panel.tick_params(labelsize=8)
-    panel.set_xlim(left=0.0)
-    if column != "objective":
-        panel.margins(y=0.02)
 
 
-def _handle(label: str, style: dict[str, Any]) -> Any:
+def handle(label: str, style: dict[str, Any]) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, linewidth=1.8, **style)

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 
 from casimir.experiments import catalog
-from casimir.experiments.base import Experiment
+from casimir.experiments.base import SMALL_NAME, Experiment, View
 
 SMOKE = "smoke"  # tiny versions of all of them
 
@@ -33,3 +33,9 @@ def find(name: str) -> list[Experiment]:
     if name not in _all():
         raise ValueError(f"There is no experiment {name!r}; choose one of {', '.join(names())}.")
     return [_all()[name]]
+
+
+def known_view(name: str) -> View | None:
+    """The view of an experiment, or of its tiny version; None where it is not in the catalogue or has none."""
+    found = _all().get(name.removesuffix(SMALL_NAME))
+    return None if found is None else found.view

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from casimir.experiments.base import Case, Experiment, Method
+from casimir.experiments.base import Experiment
 
 _KEYS = ("method", "data", "lam")
 
@@ -24,26 +25,34 @@ def parse_only(text: str) -> dict[str, list[str]]:
     return found
 
 
+def parts_of(experiments: Sequence[Experiment], only: str | None) -> list[tuple[Experiment, Experiment]]:
+    """(an experiment, what `only` leaves of it) where that is something; nothing at all is an error."""
+    wanted = {} if only is None else parse_only(only)
+    pairs = [(whole, _part(whole, wanted)) for whole in experiments]
+    found = [(whole, part) for whole, part in pairs if part.cases and part.methods]
+    if not found:
+        named = experiments[0].name if len(experiments) == 1 else f"these {len(experiments)} experiments"
+        raise ValueError(f"Nothing of {named} fits {only!r}. It has {_contents(experiments)}.")
+    return found
+
+
 def narrowed(experiment: Experiment, only: str | None) -> Experiment:
     """The cases and methods that `only` names; none is an error."""
-    wanted = {} if only is None else parse_only(only)
+    return parts_of([experiment], only)[0][1]
 
+
+def _part(experiment: Experiment, wanted: Mapping[str, list[str]]) -> Experiment:
     def fits(key: str, value: str) -> bool:
         return key not in wanted or value.lower() in wanted[key]
 
     cases = tuple(c for c in experiment.cases if fits("data", c.source.name) and fits("lam", c.lam))
-    methods = tuple(m for m in experiment.methods if fits("method", m.name))
-    if not cases or not methods:
-        raise ValueError(
-            f"Nothing of {experiment.name} fits {only!r}. It has {_contents(experiment.cases, experiment.methods)}."
-        )
-    return replace(experiment, cases=cases, methods=methods)
+    return replace(experiment, cases=cases, methods=tuple(m for m in experiment.methods if fits("method", m.name)))
 
 
-def _contents(cases: tuple[Case, ...], methods: tuple[Method, ...]) -> str:
+def _contents(experiments: Sequence[Experiment]) -> str:
     choices = {
-        "method": [m.name for m in methods],
-        "data": [c.source.name for c in cases],
-        "lam": [c.lam for c in cases],
+        "method": [method.name for one in experiments for method in one.methods],
+        "data": [case.source.name for one in experiments for case in one.cases],
+        "lam": [case.lam for one in experiments for case in one.cases],
     }
     return "; ".join(f"{key}: {', '.join(dict.fromkeys(values))}" for key, values in choices.items())

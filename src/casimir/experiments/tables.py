@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from casimir.experiments.counts import measured
+from casimir.experiments.grids import Grid
 from casimir.experiments.manifest import Cell
 from casimir.experiments.optimum import Interval
 from casimir.experiments.records import Record
-from casimir.experiments.results import Results, load_results
+from casimir.experiments.results import Results
 
 _CALLS = ("steps", "searches", "full_gradients", "evaluations")
 
@@ -52,13 +51,21 @@ class Row:
     calls: dict[str, float]
     cpu_seconds: float
 
+    note: ClassVar[str] = (
+        "excess: (F - F*) / F* at the end of the budget; all calls: the same with full gradients counted"
+    )
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-
-def table(folder: str | os.PathLike[str]) -> list[Row]:
-    """The rows of every experiment in a folder."""
-    return [row for results in load_results(Path(folder)) for row in rows_of(results)]
+    @classmethod
+    def grids(cls, rows: Sequence[Row]) -> list[Grid]:
+        """One per case."""
+        made = []
+        for mine in _by_case(rows):
+            names = _header(mine)
+            made.append(Grid(_title(mine[0]), names, [_cells(row, names) for row in mine]))
+        return made
 
 
 def rows_of(results: Results) -> list[Row]:
@@ -121,13 +128,13 @@ def _relative(found: Spread | None, best: Interval | None) -> Spread | None:
 # --- as text
 
 
-def header(rows: Sequence[Row]) -> list[str]:
+def _header(rows: Sequence[Row]) -> list[str]:
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     return ["method", "runs", "excess", "all calls", *metrics, "steps", "full", "CPU s"]
 
 
-def cells(row: Row, names: Sequence[str]) -> list[str]:
-    """The figures of a row as text, in the order of `header`; "excess" is F - F* relative to F*, or F itself."""
+def _cells(row: Row, names: Sequence[str]) -> list[str]:
+    """The figures of a row as text, in the order of `_header`; "excess" is F - F* relative to F*, or F itself."""
     first, second = (row.error, row.error_all) if row.optimum is not None else (row.objective, row.objective_all)
     runs = f"{row.runs}" + (f" ({row.diverged} diverged)" if row.diverged else "")
     counts = {"steps": 0.0, "searches": 0.0, "full_gradients": 0.0, **row.calls}
@@ -136,18 +143,7 @@ def cells(row: Row, names: Sequence[str]) -> list[str]:
     return [row.method, runs, _text(first), _text(second), *metrics, *calls, f"{row.cpu_seconds:.2f}"]
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """A table per case."""
-    parts = []
-    for mine in by_case(rows):
-        names = header(mine)
-        lines = [names, ["---"] * len(names), *(cells(row, names) for row in mine)]
-        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        parts.append(f"### {title_of(mine[0])}\n\n{text}")
-    return "\n\n".join(parts) + "\n"
-
-
-def by_case(rows: Sequence[Row]) -> list[list[Row]]:
+def _by_case(rows: Sequence[Row]) -> list[list[Row]]:
     """The rows of every experiment's cases, in order."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -155,7 +151,7 @@ def by_case(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-def title_of(row: Row) -> str:
+def _title(row: Row) -> str:
     best = "F is not convex: F itself" if row.optimum is None else f"F* in {row.optimum}"
     return f"{row.experiment}: {row.case} ({best})"
 

@@ -23,7 +23,8 @@ _EPOCHS_PER_PASS = 4  # for solvers whose epochs make less than n steps
 class Trial:
     """A pure function of these fields: the same trial gives the same record, clocks aside.
 
-    passes  None: until the gap is tol
+    passes         None: until the gap is tol
+    calls, target  see `Experiment`
     """
 
     case: Case
@@ -34,10 +35,13 @@ class Trial:
     metrics: tuple[str, ...] = ()
     evaluate_every: int = 1
     tol: float = 0.0
+    calls: int | None = None
+    target: float | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         solver = self.method.make(self.case.size(REFERENCE_N), **self.params)
+        ends = {"calls": self.calls, "target": self.target}
         return {
             "data": self.case.source.name,
             "lam": self.case.lam,
@@ -47,6 +51,7 @@ class Trial:
             "tol": self.tol,
             "evaluate_every": self.evaluate_every,
             "metrics": list(self.metrics),
+            **{name: value for name, value in ends.items() if value is not None},
         }
 
     @property
@@ -56,7 +61,9 @@ class Trial:
 
 def trial_of(experiment: Experiment, case: Case, method: Method, params: Params, seed: int) -> Trial:
     e = experiment
-    return Trial(case, method, params, seed, e.passes, e.metrics, e.evaluate_every, e.tol)
+    every = e.evaluate_every if method.evaluate_every is None else method.evaluate_every
+    target = None if e.target is None else params.get("eps", e.target)
+    return Trial(case, method, params, seed, e.passes, e.metrics, every, e.tol, e.calls, target)
 
 
 @dataclass
@@ -80,21 +87,32 @@ class Loaded:
 
 @dataclass
 class Spent:
-    """A callback that ends a run when its budget is used up."""
+    """A callback that ends a run when its budget is used up, or when F is low enough.
+
+    calls      full gradients left out
+    all_calls  full gradients counted
+    """
 
     calls: float
+    all_calls: float = math.inf
+    low_enough: float = -math.inf
 
     def __call__(self, row: TraceRow, w: FloatArray) -> bool:
-        return row.steps + row.searches >= self.calls
+        calls = row.steps + row.searches
+        is_spent = calls >= self.calls or calls + row.full_gradients >= self.all_calls
+        return is_spent or row.objective <= self.low_enough
 
 
-def perform(trial: Trial, data: Data) -> dict[str, Any]:
-    """Runs the trial; what a record holds of it."""
+def perform(trial: Trial, data: Data, bound: float | None = None) -> dict[str, Any]:
+    """Runs the trial; what a record holds of it.
+
+    bound  a lower bound of F*, for trials with a target: F - F* <= target is certain where F - bound is
+    """
     objective = trial.case.objective(data)
     n = objective.n_active
     solver = choose(trial.method.make(trial.case.size(n), **trial.params), objective)
     start = None if data.start is None else data.start(trial.seed)
-    passes = math.inf if trial.passes is None else trial.passes
+    spent = _spent(trial, n, bound)
     try:
         result = minimize(
             objective,
@@ -102,7 +120,7 @@ def perform(trial: Trial, data: Data) -> dict[str, Any]:
             100_000 if trial.passes is None else _EPOCHS_PER_PASS * trial.passes,
             trial.tol,
             trial.seed,
-            [Spent(passes * n)],
+            [spent],
             w0=start,
             metrics={name: data.metrics[name] for name in trial.metrics},
             evaluate_every=trial.evaluate_every,
@@ -125,6 +143,15 @@ def perform(trial: Trial, data: Data) -> dict[str, Any]:
         },
         "clocks": {name: columns.get(name, []) for name in CLOCKS},
     }
+
+
+def _spent(trial: Trial, n: int, bound: float | None) -> Spent:
+    passes = math.inf if trial.passes is None else trial.passes
+    calls = math.inf if trial.calls is None else trial.calls
+    if trial.target is None:
+        return Spent(passes * n, calls)
+    assert bound is not None, "a trial with a target needs F*"
+    return Spent(passes * n, calls, bound + trial.target)
 
 
 def _plain(trace: Trace, name: str) -> list[Any]:

@@ -1,11 +1,14 @@
-"""Tuning as Sec. 7.3 says: grids of a factor two around a guess, extended while an end of the grid wins."""
+"""Tuning as Sec. 7.3 says: grids of a factor two around a guess, extended while an end of the grid wins.
+
+A grid is extended around its best place alone: the rest of the box would be runs far from it.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +25,39 @@ Place = tuple[int, ...]  # powers of the factors, one per knob
 
 @dataclass
 class Search:
-    """The grid of one method on one case: a box of places around the guess, and what was found there."""
+    """The grid of one method on one case: the places around the guess, then around the best, until the best stays.
+
+    It ends when every neighbour of the best, in all directions, was tried. A step of the best along one of two knobs
+    costs three runs more, however far it is from the guess.
+    """
 
     experiment: Experiment
     case: Case
     method: Method
     seeds: Sequence[int] = TUNING_SEEDS
-    low: list[int] = field(default_factory=list)
-    high: list[int] = field(default_factory=list)
     found: dict[Place, dict[str, float]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.low, self.high = [-1] * len(self.method.knobs), [1] * len(self.method.knobs)
 
     def params(self, place: Place) -> dict[str, float]:
         values = {name: knob.value(k) for (name, knob), k in zip(self.method.knobs.items(), place, strict=True)}
         return {**self.method.fixed, **values}
 
     def trials(self, place: Place) -> list[Trial]:
-        return [trial_of(self.experiment, self.case, self.method, self.params(place), seed) for seed in self.seeds]
+        made = [trial_of(self.experiment, self.case, self.method, self.params(place), seed) for seed in self.seeds]
+        every = self.experiment.evaluate_every_tuning or self.experiment.evaluate_every
+        return [replace(trial, evaluate_every=every) for trial in made]
 
     def missing(self) -> list[Place]:
-        """The places of the box that nothing is known of."""
-        box = itertools.product(*(range(a, b + 1) for a, b in zip(self.low, self.high, strict=True)))
-        return [place for place in box if place not in self.found]
+        """The neighbours of the best place that nothing is known of; at first those of the guess."""
+        middle = self.best if self.found else (0,) * len(self.method.knobs)
+        ranges = (range(max(k - 1, -_MOST), min(k + 1, _MOST) + 1) for k in middle)
+        return [place for place in itertools.product(*ranges) if place not in self.found]
 
     def learn(self, folder: Path) -> bool:
-        """Reads the runs of the box. True when the best is inside it; else the box has grown."""
+        """Reads the runs that were missing. True when the best has no unknown neighbour."""
         for place in self.missing():
             records = [read_record(record_path(folder, trial.key)) for trial in self.trials(place)]
             outcomes = [outcome(record, self.experiment.metrics) for record in records]
             self.found[place] = {name: float(np.mean([one[name] for one in outcomes])) for name in outcomes[0]}
-        best = self.best
-        for k, at in enumerate(best):
-            if at == self.low[k] and at > -_MOST:
-                self.low[k] -= 1
-            if at == self.high[k] and at < _MOST:
-                self.high[k] += 1
         return not self.missing()
 
     @property

@@ -48,13 +48,17 @@ class JacobianProducts:
         return self._last[1]
 
 
-def linear_model(model: ScoreModel, w: FloatArray, at: Scores, jacobian: str = "auto") -> LinearModel:
+def linear_model(
+    model: ScoreModel, w: FloatArray, at: Scores, jacobian: str = "auto", out: FeatureArray | None = None
+) -> LinearModel:
     """scores_i = J_i v around w, where all scores are `at`; a linear model is its own.
 
     jacobian  "stored": the rows of J as features of candidates, on which fused native epochs run;
               "products": nothing is stored;
               "auto": stored where the model has `jacobian` for scores [N] of candidates, and it takes at most 4 GiB in
               float32
+    out       rows of an earlier Jacobian, which are overwritten where they have the right form: it takes longer to get
+              gigabytes of fresh memory than to fill them
     """
     if jacobian not in ("auto", "stored", "products"):
         raise ValueError(f"jacobian={jacobian!r}; it must be 'auto', 'stored' or 'products'.")
@@ -71,13 +75,19 @@ def linear_model(model: ScoreModel, w: FloatArray, at: Scores, jacobian: str = "
         )
     fits = has_rows and is_plain and 4 * len(at.nodes) * model.n_params <= _LARGEST
     if jacobian == "stored" or (jacobian == "auto" and fits):
-        return LinearCandidateModel.of_rows(_jacobian_rows(model, w, at.offsets), at.offsets)
+        return LinearCandidateModel.of_rows(_jacobian_rows(model, w, at.offsets, out), at.offsets)
     return JacobianProducts(model, w)
 
 
-def _jacobian_rows(model: Any, w: FloatArray, offsets: IntArray) -> FeatureArray:
-    """The Jacobian [N, d] of all examples, made batch by batch in the model's own precision."""
-    rows: Any = None
+def _jacobian_rows(model: Any, w: FloatArray, offsets: IntArray, out: FeatureArray | None) -> FeatureArray:
+    """The Jacobian [N, d] of all examples in the model's own precision.
+
+    A model with `jacobian_dtype` writes it to its place; that of others is made batch by batch, and copied.
+    """
+    if hasattr(model, "jacobian_dtype"):
+        made = _rows_like(out, (int(offsets[-1]), model.n_params), model.jacobian_dtype)
+        model.jacobian(w, None, made)
+        return made
     for chosen in batches(model):
         examples = np.arange(model.n_examples) if chosen is None else chosen
         first, last = offsets[examples[0]], offsets[examples[-1] + 1]
@@ -87,10 +97,16 @@ def _jacobian_rows(model: Any, w: FloatArray, offsets: IntArray) -> FeatureArray
                 f"{type(model).__name__}.jacobian gave {list(part.shape)} for {len(examples)} examples; "
                 f"it must be [{last - first}, {model.n_params}]."
             )
-        if rows is None:
-            rows = np.empty((offsets[-1], model.n_params), dtype=part.dtype)
-        rows[first:last] = part
-    made: FeatureArray = rows
+        out = _rows_like(out, (int(offsets[-1]), model.n_params), part.dtype)
+        out[first:last] = part
+    assert out is not None
+    return out
+
+
+def _rows_like(rows: FeatureArray | None, shape: tuple[int, int], dtype: Any) -> FeatureArray:
+    """The rows, where they have this form; else new ones."""
+    fits = rows is not None and rows.shape == shape and rows.dtype == dtype
+    made: FeatureArray = rows if fits and rows is not None else np.empty(shape, dtype=dtype)
     return made
 
 

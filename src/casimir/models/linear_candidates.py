@@ -16,7 +16,7 @@ from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
 
 FeatureArray = npt.NDArray[np.float64] | npt.NDArray[np.float32]
 
-_BLOCK = 4096  # rows that are widened to float64 at a time
+_BLOCK = 256  # rows that are widened to float64 at a time: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -69,6 +69,11 @@ class TokenModel:
         Sums of features, of pairs and of ends are each at most that long for every output, and two sums of entries that
         are not negative differ by no more than the root of both squares.
         """
+        return self._longest_rows
+
+    @cached_property
+    def _longest_rows(self) -> FloatArray:
+        """Casimir asks for it at every subproblem."""
         lengths = np.diff(self.X.offsets)
         sums = sp.csr_array(
             (np.ones(self.X.n_tokens), np.arange(self.X.n_tokens), self.X.offsets), (len(self.X), self.X.n_tokens)

@@ -25,7 +25,8 @@ class BCFW:
 
     pairwise       False: towards the oracle's output, the algorithm of Lacoste-Julien et al. (2013);
                    True: from an example's worst active output to its best cached one
-    averaging      report the average over steps t, with weights t, as well (pairwise=False only)
+    averaging      what is reported: "weighted", the average over steps t with weights t (bcfw-wavg of the same paper);
+                   "none", the last iterate; "better", the better of both. pairwise=True has no average
     light_passes   passes with oracle calls, after every one over all examples, that leave out what skip_below says
     cached_passes  pairwise passes over cached outputs after those, without oracle calls
     steps          pairwise steps per visit
@@ -38,7 +39,7 @@ class BCFW:
     starts_at_zero: ClassVar[bool] = True
 
     pairwise: bool = False
-    averaging: bool = True
+    averaging: str = "better"
     cached_passes: int = 0
     steps: int = 2
     skip_below: float = 0.5
@@ -49,13 +50,17 @@ class BCFW:
             raise ValueError("BCFW needs cached_passes >= 0, light_passes >= 0, steps >= 1 and skip_below >= 0.")
         if self.cached_passes and not self.pairwise:
             raise ValueError("BCFW: cached_passes move weight between cached outputs; they need pairwise=True.")
+        if self.averaging not in ("better", "weighted", "none"):
+            raise ValueError(f"BCFW: averaging={self.averaging!r}; it must be 'better', 'weighted' or 'none'.")
+        if self.averaging == "weighted" and self.pairwise:
+            raise ValueError("BCFW: averaging='weighted' needs pairwise=False; pairwise steps have no average.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "BCFW")
         require(objective.penalty, "BCFW", strongly_convex=True)
         blocks = self.blocks(objective)
         iterate = dual_start(objective.penalty, objective.n_params)
-        if self.averaging and not self.pairwise:
+        if self.averaging != "none" and not self.pairwise:
             iterate.average = blocks.new_average(objective.n_params)
         while True:
             self.passes(objective, blocks, iterate, rng)
@@ -80,16 +85,16 @@ class BCFW:
         return gap
 
     def _report(self, objective: Objective, iterate: DualIterate, ell: float, monitor: Monitor) -> bool:
-        """The better of the last iterate and the average, with the better of their dual points."""
+        """The last iterate or the average, with the better of their dual points."""
         w, penalty = iterate.w, objective.penalty
-        value, dual = objective.value(w), DualPoint(iterate.gradient(), ell).value(penalty)
-        if iterate.average is None:
-            return monitor.epoch(w, objective=value, dual=dual)
-        mean = averaged_iterate(iterate)
-        mean_value, mean_ell = objective.value(mean.w), iterate.average.ell_sum / iterate.average.mass
-        dual = max(dual, DualPoint(mean.gradient(), mean_ell).value(penalty))
-        if mean_value < value:
-            w, value = mean.w, mean_value
+        value = None if self.averaging == "weighted" else objective.value(w)
+        dual = DualPoint(iterate.gradient(), ell).value(penalty)
+        if iterate.average is not None:
+            mean = averaged_iterate(iterate)
+            mean_value, mean_ell = objective.value(mean.w), iterate.average.ell_sum / iterate.average.mass
+            dual = max(dual, DualPoint(mean.gradient(), mean_ell).value(penalty))
+            if value is None or mean_value < value:
+                w, value = mean.w, mean_value
         return monitor.epoch(w, objective=value, dual=dual)
 
 

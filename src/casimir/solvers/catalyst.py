@@ -43,13 +43,15 @@ def run_catalyst(
         problem = objective.with_penalty(Proximal(objective.penalty, kappa, z))
         delta = regime.delta(k) if casimir.stopping == "accuracy" else None
         start = nearest_allowed(objective.penalty, _start(casimir.warm_start, w, z, z_before, regime, k))
-        new = subproblems.solve(problem, loss, start, kappa, z, delta)
-        for state in subproblems.seen:
-            if state.evaluation.dual is not None:
-                dual = dual.towards(state.evaluation.dual, objective.penalty)
+        new = subproblems.solve(problem, loss, start, kappa, z, delta, monitor.is_due)
+        for seen in subproblems.seen:
+            if seen.dual is not None:
+                dual = dual.towards(seen.dual, objective.penalty)
         moved, found = new.w - z, new.evaluation
         square = 0.5 * kappa * dot(moved, moved)  # the subproblem's, which is not F's
-        if monitor.epoch(
+        if found is None:
+            monitor.skip()
+        elif monitor.epoch(
             new.w,
             objective=None if found.objective is None else found.objective - square,
             smoothed=found.smoothed - square,

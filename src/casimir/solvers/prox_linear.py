@@ -23,7 +23,9 @@ from casimir.solvers.svrg import SVRG
 from casimir.solvers.trace import TraceRow
 
 _INNER_EPOCHS = 5  # as in Sec. 7.3
-_DUAL_EPOCHS = 15  # of a dual solver, which begins every step at the truth
+_DUAL_EPOCHS = (
+    3  # and k more in step k, of a dual solver: it begins every step at the truth, and first steps are coarse
+)
 _MOST_INNER_EPOCHS = 100  # when a tolerance decides
 _LONGER, _SHORTER = 2.0, 0.25  # factors on eta
 _LONGEST_ETA = 10.0  # times 1/lam: beyond, the penalty alone holds a step back, and |w - w'| / eta tells nothing
@@ -37,8 +39,8 @@ class ProxLinear:
                   hinge; LBFGS() where it is smooth, but Casimir() under a penalty that is not separable
     eta           step length; None: found on the way: doubled, up to 10/lam, after a step at whose end the model, which
                   is an upper bound of F for eta <= 1/L, is one, and a quarter after any other
-    inner_epochs  epochs of the inner solver per step. None: without eps0 15 of a dual solver and 5 of others, as in the
-                  paper; else at most 100
+    inner_epochs  epochs of the inner solver per step. None: without eps0 3 + k of a dual solver in step k = 1, 2, ...
+                  and 5 of others, as in the paper; else at most 100
     eps0          None: a fixed budget; else the inner solver ends at a certified gap of at most eps_k = eps0 / k
     accept        "decrease": w_k = w_{k-1} where F would rise; "always": every step is taken
     smoothing     "adaptive": mu_k = mu / k and L_k = k L_0; "constant": mu_k = mu and L_k = L_0. mu and L_0 are
@@ -79,15 +81,16 @@ class ProxLinear:
         reference = 1.0 / lam if lam > 0.0 else 1.0
         longest = _LONGEST_ETA * reference if lam > 0.0 else np.inf
         inner = self._inner(objective)
-        eta, levels, k = self.eta or reference, None, 0
+        eta, levels, rows, k = self.eta or reference, None, None, 0
         while True:
             k += 1
-            problem = Linearized(objective, w, eta, self.jacobian)
+            problem = Linearized(objective, w, eta, self.jacobian, rows)
             if levels is None:
                 levels = _Levels.found(inner, problem, self.eps0, rng)
             solver, mu = levels.solver(inner, k if self.smoothing == "adaptive" else 1)
             step = self._step(objective, problem, solver, k, rng)
-            del problem  # two Jacobians at a time would be too much
+            rows = problem.rows  # the next Jacobian takes their place: two at a time would be too much
+            del problem
             # What a step can gain never falls with eta, and grows at most linearly.
             is_stationary = (value - step.bound) * max(reference / eta, 1.0) <= monitor.tol * abs(value)
             # The inner solver may end short of the model's minimiser, by no more than strong convexity allows.
@@ -127,7 +130,7 @@ class ProxLinear:
     ) -> _Step:
         """Minimises the model from the prox-centre, where the inner solver can start there."""
         start = None if getattr(solver, "starts_at_zero", False) else problem.anchor
-        own = _DUAL_EPOCHS if start is None else _INNER_EPOCHS
+        own = _DUAL_EPOCHS + k if start is None else _INNER_EPOCHS
         epochs = self.inner_epochs or (own if self.eps0 is None else _MOST_INNER_EPOCHS)
         callbacks: tuple[Callback, ...] = () if self.eps0 is None else (_EndsBelow(self.eps0 / k),)
         # Evaluations of a dual solver are passes of their own, and nobody asks for them before the end.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from casimir._arrays import dot
 from casimir.losses import Loss
-from casimir.objective import Objective
+from casimir.objective import Evaluation, Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Inner, InnerState
 
@@ -18,11 +19,24 @@ _LONGEST_SEARCH = 2.0**10  # and no step size helps
 _ROUNDING = 1e-14  # relative to the subproblem's value: what is left to gain when nothing is
 
 
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The end of a subproblem; `evaluation` is None where it was neither needed nor asked for."""
+
+    w: FloatArray
+    evaluation: Evaluation | None
+    lipschitz: float | None
+    gamma: float | None
+
+
 class Subproblems:
     """Solves one proximal subproblem after another.
 
     The first search for L sees only the first steps from w0; later L is doubled whenever an epoch makes a subproblem
-    worse. `seen` has the states of the last subproblem, for their dual points.
+    worse. `seen` has the evaluations of the last subproblem, for their dual points.
+
+    Where L is given, only a report needs to know F at the end of a subproblem: that pass is no full gradient of the
+    algorithm, and is made where `report` is True alone.
     """
 
     def __init__(
@@ -30,25 +44,43 @@ class Subproblems:
     ) -> None:
         self.inner, self.epochs, self.rng, self.before = inner, epochs, rng, first
         self._first, self._first_loss = first, first_loss
-        self.seen: list[InnerState] = []
+        self.seen: list[Evaluation] = []
         self._has_warned = False
+        self._knows_steps = getattr(inner, "lipschitz", None) is not None and hasattr(inner, "advance")
 
     def solve(
-        self, problem: Objective, loss: Loss, start: FloatArray, kappa: float, z: FloatArray, delta: float | None
-    ) -> InnerState:
+        self,
+        problem: Objective,
+        loss: Loss,
+        start: FloatArray,
+        kappa: float,
+        z: FloatArray,
+        delta: float | None,
+        report: bool,
+    ) -> Solved:
         """So many epochs without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
         if self.before is self._first and start is self._first.w and loss == self._first_loss:
             state = self._first  # the centre is there, so that the subproblem's square is 0
         else:
             state = self.inner.start(problem, loss, start, self.rng, self.before)
-        self.seen = [state]
-        if delta is None:
-            for _ in range(self.epochs):
-                state = self._epoch(problem, loss, state)
-        else:
+        self.seen = [state.evaluation]
+        if delta is not None:
             state = self._until_accurate(problem, loss, state, kappa, z, delta)
+        else:
+            for _ in range(self.epochs - 1 if self._knows_steps else self.epochs):
+                state = self._epoch(problem, loss, state)
         self.before = state
-        return state
+        if delta is None and self._knows_steps:
+            return self._last_epoch(problem, loss, state, report)
+        return Solved(state.w, state.evaluation, state.lipschitz, state.gamma)
+
+    def _last_epoch(self, problem: Objective, loss: Loss, state: InnerState, report: bool) -> Solved:
+        inner: Any = self.inner
+        w = inner.advance(problem, loss, state, self.rng)
+        found = problem.evaluate(w, loss, count="evaluations") if report else None
+        self.seen += [] if found is None else [found]
+        assert state.lipschitz is not None
+        return Solved(w, found, state.lipschitz, 1.0 / (state.lipschitz + problem.penalty.strong_convexity))
 
     def _until_accurate(
         self, problem: Objective, loss: Loss, state: InnerState, kappa: float, z: FloatArray, delta: float
@@ -78,7 +110,7 @@ class Subproblems:
 
     def _epoch(self, problem: Objective, loss: Loss, state: InnerState) -> InnerState:
         trial = self.inner.epoch(problem, loss, state, self.rng)
-        self.seen.append(trial)
+        self.seen.append(trial.evaluation)
         return trial
 
 

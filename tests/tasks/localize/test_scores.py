@@ -55,6 +55,13 @@ def test_some_examples_are_rows_of_all() -> None:
         full.adjoint(m)
 
 
+def test_jacobians_are_written_where_they_are_wanted() -> None:
+    model, _ = example_model(np.float32)
+    w, out = SCORE.start(3), np.full((8, SCORE.n_params), np.nan, dtype=model.jacobian_dtype)
+    assert model.jacobian(w, None, out) is out
+    np.testing.assert_array_equal(out, model.jacobian(w))
+
+
 def test_float32_features_stay_and_give_float64_scores() -> None:
     exact, _ = example_model()
     model, _ = example_model(np.float32)

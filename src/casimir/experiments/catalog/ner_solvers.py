@@ -21,5 +21,6 @@ EXPERIMENT = Experiment(
     figure="fig:plot_all_ner",
     metrics=("f1",),
     evaluate_every=2,
+    evaluate_every_tuning=10,
     rule=LowestObjectiveNearBest("f1", 0.01),
 )

@@ -140,10 +140,7 @@ def train(
     phi = FeatureMap(descriptor.cells, descriptor.channels, default_kind(score) if features is None else features)
     form = make_score(score, phi.cells, phi.n_channels, hidden)
     lam = 1.0 / len(truth) if lam is None else lam
-    rows, offsets = phi.stacked(candidates)
-    y = [np.array([j]) for j in best_candidates(candidates.boxes, truth)]
-    cost = IoU([boxes.astype(np.float64) for boxes in candidates.boxes])
-    objective = Objective(form.model(rows, offsets), Candidates(), cost, y, lam)
+    objective = training_objective(candidates, phi, form, lam)
     result = fit(
         objective,
         solver=solver_for(solver, form.name),
@@ -155,6 +152,20 @@ def train(
     )
     recipe, run = Recipe.of(descriptor, phi, top), Run.of(result, lam, objective.is_convex)
     return LocalizeModel(target, recipe, form, result.w, list(candidates.names), run)
+
+
+def training_objective(
+    candidates: CandidateSet,
+    features: FeatureMap,
+    score: LinearScore | EluScore,
+    lam: float,
+    n_threads: int | None = None,
+) -> Objective:
+    """The mean hinge loss with the cost 1 - IoU, and (lam/2) |w|^2; true is the candidate nearest to the box."""
+    rows, offsets = features.stacked(candidates)
+    y = [np.array([j]) for j in best_candidates(candidates.boxes, known_boxes(candidates))]
+    cost = IoU([boxes.astype(np.float64) for boxes in candidates.boxes])
+    return Objective(score.model(rows, offsets), Candidates(), cost, y, lam, n_threads=n_threads)
 
 
 def compared(candidates: CandidateSet, found: Found) -> dict[str, LocalizeScores]:
