@@ -21,7 +21,7 @@ from pathlib import Path
 from casimir.datasets import load_news
 from casimir.experiments.base import Data, Places, Source
 from casimir.experiments.sources.tagging import DEV, TRAIN, data_of, read_corpora
-from casimir.models import stride_of
+from casimir.models.weight_rows import stride_of
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.features import TokenFeatures
 

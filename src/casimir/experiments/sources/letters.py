@@ -20,7 +20,7 @@ from casimir.scores import FloatArray
 from casimir.structures.chain import Chain
 from casimir.tasks.ocr.features import pack_words
 from casimir.tasks.ocr.reader import read_letters
-from casimir.tasks.ocr.words import LETTERS, Words, words_of
+from casimir.tasks.ocr.words import LETTERS, WordImages, words_of
 
 FILE = "ocr/letters.npz"
 
@@ -29,7 +29,7 @@ FILE = "ocr/letters.npz"
 class LetterAccuracy:
     """The share of letters in held-out words that are read right."""
 
-    words: Words
+    words: WordImages
     model: LinearChainModel
 
     def __call__(self, w: FloatArray) -> float:
@@ -37,7 +37,7 @@ class LetterAccuracy:
         return float(np.mean(np.concatenate(outputs) == self.words.letters))
 
 
-def letter_data(words: Words, train_folds: Iterable[int]) -> Data:
+def letter_data(words: WordImages, train_folds: Iterable[int]) -> Data:
     """The hinge loss of chains over the pixels of the training folds' words."""
     is_train = words.in_folds(train_folds)
     train, held_out = (words.select(part) for part in (is_train, ~is_train))
