@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
 from casimir.cli.options import Json, Quiet
@@ -42,14 +41,12 @@ def list_experiments(json: Json = False) -> None:
         if json:
             write_json({"experiments": [{"name": e.name, "title": e.title, "figure": e.figure} for e in found]})
             return
-        grid = Table(header_style="bold", box=None, pad_edge=False)
-        for column in ("name", "what", "figure", "runs"):
-            grid.add_column(column, overflow="fold")
         for e in found:
             size = f"{len(e.cases)} cases x {len(e.methods)} methods x {e.seeds} seeds"
-            grid.add_row(e.name, e.title, e.figure, size)
-        grid.add_row(SMOKE, "a tiny version of each on embedded data", "", "")
-        out().print(grid)
+            say(out(), f"{e.name}: {size}" + (f", {e.figure}" if e.figure else ""), "bold")
+            say(out(), f"  {e.title}")
+        say(out(), SMOKE, "bold")
+        say(out(), "  A tiny version of each on embedded data")
 
 
 def run(
