@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -173,9 +173,9 @@ def _tell(
     show_run(out(), model.run, f"Trained on {_count(task, parts.train)}")
     for section in sections:
         section.show(out(), task)
-    cpu, peak = f"{spent['cpu_seconds']:.1f} s of CPU time", f"{spent['peak_memory'] / 1e6:,.0f} MB at most"
     if not manner.quiet:
-        say(err(), f"In all {spent['wall_seconds']:.1f} s, {cpu}, {peak}")
+        peak = f", {spent['peak_memory'] / 1e6:,.0f} MB at most" if "peak_memory" in spent else ""
+        say(err(), f"In all {spent['wall_seconds']:.1f} s, {spent['cpu_seconds']:.1f} s of CPU time{peak}")
 
 
 class _Clock:
@@ -185,13 +185,18 @@ class _Clock:
         self._wall = time.perf_counter()
 
     def spent(self) -> dict[str, float]:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        seconds = time.perf_counter() - self._wall
-        return {
-            "wall_seconds": seconds,
-            "cpu_seconds": usage.ru_utime + usage.ru_stime,
-            "peak_memory": usage.ru_maxrss * 1024,
-        }
+        wall, cpu, peak = time.perf_counter() - self._wall, time.process_time(), _peak_memory()
+        return {"wall_seconds": wall, "cpu_seconds": cpu, **({} if peak is None else {"peak_memory": peak})}
+
+
+def _peak_memory() -> int | None:
+    """In bytes; None on systems that do not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 # --- scores
