@@ -23,7 +23,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
 _MOST_COLUMNS = 4  # of the legend
-_MOST_POINTS = 528  # of all curves of one measure, so that an SVG stays below that
+_MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
 
 
 def plot(folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None) -> list[Path]:
@@ -41,7 +41,7 @@ def figure_of(results: Results, column: str) -> Any:
     figure, cases = _figure(len(results.cases)), results.cases
     axes = figure.subplots(len(cases), len(MEASURES), squeeze=False, sharey="row")
     styles = _styles(results)
-    points = int(np.clip(_MOST_POINTS // (len(cases) * len(styles)), 10, 60))
+    points = int(np.clip(_MOST_POINTS // (len(cases) * len(styles)), 12, 60))
     for row, case in zip(axes, cases, strict=True):
         best = results.optima[case] if column == "objective" else None
         cells = [cell for cell in results.cells if cell.case == case]
