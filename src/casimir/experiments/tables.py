@@ -160,7 +160,7 @@ def _text(found: Spread | None) -> str:
     """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean."""
     if found is None:
         return "-"
-    if found.std == 0.0:
+    if found.std <= 1e-12 * abs(found.mean):  # rounding
         return f"{found.mean:.4g}"
     digits = min(max(1 - math.floor(math.log10(found.std)), 0), 8)
     return f"{found.mean:.{digits}f} ± {found.std:.{digits}f}"
