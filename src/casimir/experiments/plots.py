@@ -187,13 +187,14 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
 
 
 def _mark_powers(panel: Any) -> None:
-    """Powers of ten, and 2 and 5 times those where there would be few of them."""
+    """Powers of ten; 2 and 5 times those, or all multiples, where there would be few of them."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter, NullLocator
 
     bottom, top = panel.get_ylim()
     panel.yaxis.set_minor_locator(NullLocator())
     if top < 100.0 * bottom:
-        panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        multiples = (1.0, 2.0, 5.0) if top > 5.0 * bottom else tuple(np.arange(1.0, 10.0))
+        panel.yaxis.set_major_locator(LogLocator(subs=multiples))
         panel.yaxis.set_major_formatter("{x:g}")
     else:
         panel.yaxis.set_major_formatter(LogFormatterSciNotation())
