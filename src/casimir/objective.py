@@ -112,7 +112,7 @@ class Objective:
             raise ValueError(f"y has {len(self.y)} outputs; the model has {self.n_examples} examples.")
         if not self.y:
             raise ValueError("An objective needs at least one example.")
-        self.sample_weight = None if sample_weight is None else _checked_weights(sample_weight, self.n_examples)
+        self.sample_weight = None if sample_weight is None else checked_weights(sample_weight, self.n_examples)
         self.examples, scales, self._shares = _shares_of(self.sample_weight, self.n_examples)
         self.n_active = len(self.examples)
         self.counts, self.clock = Counts(), Clock()
@@ -359,7 +359,8 @@ class Objective:
         return DualPoint(found.gradient, ell)
 
 
-def _checked_weights(sample_weight: Any, n: int) -> FloatArray:
+def checked_weights(sample_weight: Any, n: int) -> FloatArray:
+    """float64[n]: the weights of n examples, 0 or larger and one at least above."""
     weights = np.asarray(sample_weight)
     if weights.dtype.kind not in "fiub" or weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {list(weights.shape)}; it must be {n} numbers, one per example.")

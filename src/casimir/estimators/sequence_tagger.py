@@ -19,6 +19,7 @@ from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.predictor import ChainPredictor
+from casimir.estimators.weighted_loss import weighted_loss
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
@@ -47,7 +48,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     max_epochs    stop after this many epochs, with a ConvergenceWarning
     n_features    hash buckets for features, or None to number each feature exactly; sequences that are packed already
                   keep their own
-    label_costs   {(true, predicted): cost} for the hinge loss; pairs that are not in it cost 1
+    class_weight  {label: weight}, or "balanced" for tokens / (L times tokens of that label): what a mistake at such a
+                  token costs (hinge), or, averaged over a sentence, how much the sentence counts (crf)
+    label_costs   what mistakes cost under the hinge loss: {(true, predicted): cost} with "*" for any label, 1 for pairs
+                  that are not in it; or an array [L, L] in the order of classes_; or "recall", {("*", "O"): 3}
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
     verbose       show progress on stderr
 
@@ -71,7 +75,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         *,
         max_epochs: int = 500,
         n_features: int | None = DEFAULT_N_FEATURES,
-        label_costs: Mapping[tuple[Label, Label], float] | None = None,
+        class_weight: Mapping[Label, float] | str | None = None,
+        label_costs: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -82,6 +87,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.max_epochs = max_epochs
         self.n_features = n_features
+        self.class_weight = class_weight
         self.label_costs = label_costs
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -167,28 +173,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
         n = len(X) if sample_weight is None else float(np.sum(sample_weight))
         lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
-        return Objective(model, chain, self._loss(classes), y, lam, sample_weight, n_threads=self._threads())
+        loss, weights = self._loss(classes, y, sample_weight)
+        return Objective(model, chain, loss, y, lam, weights, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         """scikit-learn writes -1 for all CPUs."""
         return None if self.n_jobs is None or self.n_jobs == -1 else positive_int(self.n_jobs, "n_jobs")
 
-    def _loss(self, classes: tuple[Label, ...]) -> Loss:
-        if self.label_costs is None:
-            return loss_named(self.loss, Hamming())
-        if self.loss == "crf":
-            raise ValueError("label_costs belong to loss='hinge'; loss='crf' has no cost. Leave one of them out.")
-        return loss_named(self.loss, self._weighted_cost(classes))
-
-    def _weighted_cost(self, classes: tuple[Label, ...]) -> Hamming:
-        number = {label: j for j, label in enumerate(classes)}
-        weights = 1.0 - np.eye(len(classes))
-        for (true, predicted), cost in _checked_costs(self.label_costs):
-            if true not in number or predicted not in number:
-                missing = true if true not in number else predicted
-                raise ValueError(f"label_costs has the label {missing!r}; y has only {list(classes)}.")
-            weights[number[true], number[predicted]] = cost
-        return Hamming(weights)
+    def _loss(self, classes: tuple[Label, ...], y: Outputs, sample_weight: Any) -> tuple[Loss, Any]:
+        """The loss, and how much every sentence counts."""
+        if self.label_costs is None and self.class_weight is None:
+            return loss_named(self.loss, Hamming()), sample_weight
+        return weighted_loss(self.loss, self.label_costs, self.class_weight, classes, y, sample_weight)
 
     def _set_result(self, result: Result, predictor: ChainPredictor) -> None:
         self.predictor_, self.classes_ = predictor, as_object_array(predictor.classes)
@@ -227,17 +223,6 @@ def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Ca
 
     with Progress() as progress:
         return train([*callbacks, progress])
-
-
-def _checked_costs(label_costs: Any) -> Iterable[tuple[tuple[Label, Label], float]]:
-    if not isinstance(label_costs, Mapping):
-        raise TypeError(
-            f"label_costs is a {type(label_costs).__name__}; it must be a dict {{(true, predicted): cost}}."
-        )
-    for pair in label_costs:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"label_costs has the key {pair!r}; its keys are pairs (true label, predicted label).")
-    return label_costs.items()
 
 
 def _number(value: Any, name: str) -> float:

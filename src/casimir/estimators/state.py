@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
-from casimir.estimators.saved_solver import decode_solver, encode_solver
+from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
@@ -22,8 +21,8 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
     """(meta, arrays) of a fitted tagger."""
     predictor: ChainPredictor = tagger.predictor_
     meta = {
-        "classes": [_json_label(label) for label in predictor.classes],
-        "parameters": _encode_parameters(tagger.get_params(deep=False)),
+        "classes": [json_label(label) for label in predictor.classes],
+        "parameters": encode_parameters(tagger.get_params(deep=False)),
         "hash_version": HASH_VERSION if predictor.vocabulary is None else None,
         "lam": tagger.lam_,
         "objective": tagger.objective_,
@@ -42,7 +41,7 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     """The tagger that `encode_tagger` was given."""
     try:
         classes = tuple(meta["classes"])
-        tagger = SequenceTagger(**_decode_parameters(meta["parameters"]))
+        tagger = SequenceTagger(**decode_parameters(meta["parameters"]))
         trace = Trace([TraceRow(**row) for row in meta["trace"]])
         tagger.lam_, hash_version = float(meta["lam"]), meta["hash_version"]
         numbers = float(meta["objective"]), float(meta["dual"]), float(meta["gap"])
@@ -69,34 +68,3 @@ def _vocabulary(arrays: Mapping[str, np.ndarray], hash_version: Any) -> Any:
             "them elsewhere. Load it with the casimir that wrote it, or train a new model."
         )
     return vocabulary
-
-
-def _encode_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """What JSON can hold: a generator as None."""
-    plain = dict(parameters)
-    plain["solver"] = encode_solver(parameters["solver"])
-    if not isinstance(parameters["random_state"], int | np.integer):
-        plain["random_state"] = None
-    if parameters["label_costs"] is not None:
-        plain["label_costs"] = [
-            [_json_label(true), _json_label(predicted), float(cost)]
-            for (true, predicted), cost in parameters["label_costs"].items()
-        ]
-    return plain
-
-
-def _decode_parameters(plain: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = dict(plain)
-    parameters["solver"] = decode_solver(parameters["solver"])
-    if parameters["label_costs"] is not None:
-        parameters["label_costs"] = {(true, predicted): cost for true, predicted, cost in parameters["label_costs"]}
-    return parameters
-
-
-def _json_label(label: Label) -> Label:
-    if not isinstance(label, str | int | float):
-        raise TypeError(
-            f"the label {label!r} is a {type(label).__name__}; a model folder holds strings and numbers. "
-            "Use such labels, or pickle the tagger."
-        )
-    return label

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from casimir.estimators.label_costs import cost_table
 from casimir.tasks.tag.costs import label_costs, parse_costs
 
 
+def table(text: str, labels: list[str]) -> list[list[float]]:
+    found: list[list[float]] = cost_table(label_costs(text, labels), labels).tolist()
+    return found
+
+
 def test_wildcards_stand_for_every_other_label() -> None:
-    assert label_costs("*:O=3", ["B", "I", "O"]) == {("B", "O"): 3.0, ("I", "O"): 3.0}
+    assert table("*:O=3", ["B", "I", "O"]) == [[0, 1, 3], [1, 0, 3], [1, 1, 0]]
 
 
 def test_later_parts_go_before_earlier_ones() -> None:
-    assert label_costs("*:*=2, B:O=5", ["B", "O"]) == {("B", "O"): 5.0, ("O", "B"): 2.0}
+    assert table("*:*=2, B:O=5", ["B", "O"]) == [[0, 5], [2, 0]]
+    assert table("B:O=5, *:O=2, B:O=7", ["B", "O"]) == [[0, 7], [1, 0]]
+    assert table("B:O=5, *:O=2", ["B", "O"]) == [[0, 2], [1, 0]]
 
 
 def test_labels_may_hold_signs() -> None:

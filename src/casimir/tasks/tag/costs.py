@@ -26,13 +26,13 @@ def _parse(part: str) -> tuple[str, str, float]:
 
 
 def label_costs(text: str, labels: Iterable[str]) -> dict[tuple[Hashable, Hashable], float]:
-    """What `SequenceTagger` takes; later parts go before earlier ones, and a right label costs nothing."""
+    """What `SequenceTagger` takes as label_costs, in the order of the text."""
     known = sorted(set(labels))
     costs: dict[tuple[Hashable, Hashable], float] = {}
     for true, predicted, cost in parse_costs(text):
         for label in (true, predicted):
             if label != ANY and label not in known:
                 raise ValueError(f"--cost has the label {label!r}; the labels in training are {', '.join(known)}.")
-        pairs = ((a, b) for a in known for b in known if true in (ANY, a) and predicted in (ANY, b) and a != b)
-        costs |= dict.fromkeys(pairs, cost)
+        costs.pop((true, predicted), None)  # a part that is given again counts where it stands
+        costs[true, predicted] = cost
     return costs

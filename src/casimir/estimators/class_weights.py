@@ -1,0 +1,56 @@
+"""How much the labels count: in the cost of a token for a hinge loss, in the weight of a sentence for a log loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from casimir.estimators.labels import Label
+from casimir.scores import FloatArray, IntArray
+
+_NEEDED = "a dict {label: weight}, 'balanced' or None"
+
+
+def class_weights(
+    class_weight: Any, classes: Sequence[Label], places: IntArray, token_weight: FloatArray | None
+) -> FloatArray:
+    """float64[L]: the weight of every label.
+
+    class_weight  {label: weight}, 1 for labels that are not in it; or "balanced": tokens / (L times those of the label)
+    places        int64[N]: the place of every token's label in classes, -1 where it is not known
+    token_weight  float64[N]: how much each token counts; None: all 1
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        known = places >= 0
+        weights = None if token_weight is None else token_weight[known]
+        counts = np.bincount(places[known], weights, minlength=len(classes)).astype(np.float64)
+        seen = counts > 0.0
+        return np.where(seen, counts.sum() / (len(classes) * np.where(seen, counts, 1.0)), 1.0)
+    if not isinstance(class_weight, Mapping):
+        raise TypeError(f"class_weight={class_weight!r}; it must be {_NEEDED}.")
+    return np.array([_checked(class_weight.get(label, 1.0), label) for label in _known(class_weight, classes)])
+
+
+def sentence_weights(per_class: FloatArray, places: IntArray, offsets: IntArray) -> FloatArray:
+    """float64[n]: the mean weight of a sentence's labels, of those that are known; 1 where none is."""
+    known = places >= 0
+    weights = np.where(known, per_class[places], 0.0)
+    totals, counts = (np.add.reduceat(values, offsets[:-1]) for values in (weights, known.astype(np.float64)))
+    return np.where(counts > 0.0, totals / np.maximum(counts, 1.0), 1.0)
+
+
+def _known(class_weight: Mapping[Any, Any], classes: Sequence[Label]) -> Sequence[Label]:
+    missing = [label for label in class_weight if label not in classes]
+    if missing:
+        raise ValueError(f"class_weight has the label {missing[0]!r}; y has only {list(classes)}.")
+    return classes
+
+
+def _checked(weight: Any, label: Label) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float | np.number):
+        raise TypeError(f"class_weight[{label!r}] is {weight!r}; a weight is a number.")
+    if not 0.0 <= float(weight) < np.inf:
+        raise ValueError(f"class_weight[{label!r}] is {weight}; weights must be finite, 0 or larger.")
+    return float(weight)

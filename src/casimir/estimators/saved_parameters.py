@@ -1,0 +1,69 @@
+"""The parameters of a tagger <-> what JSON can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from casimir.estimators.labels import Label
+from casimir.estimators.saved_solver import decode_solver, encode_solver
+
+
+def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A generator as None, dicts with labels as lists, tables as lists of rows."""
+    plain = dict(parameters)
+    plain["solver"] = encode_solver(parameters["solver"])
+    if not isinstance(parameters["random_state"], int | np.integer):
+        plain["random_state"] = None
+    for name, (encode, _) in _CODES.items():
+        if parameters[name] is not None and not isinstance(parameters[name], str):
+            plain[name] = encode(parameters[name])
+    return plain
+
+
+def decode_parameters(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """What `encode_parameters` was given; parameters that an older casimir did not have keep their defaults."""
+    parameters = dict(plain)
+    parameters["solver"] = decode_solver(parameters["solver"])
+    for name, (_, decode) in _CODES.items():
+        if parameters.get(name) is not None and not isinstance(parameters[name], str):
+            parameters[name] = decode(parameters[name])
+    return parameters
+
+
+def json_label(label: Label) -> Label:
+    if not isinstance(label, str | int | float):
+        raise TypeError(
+            f"the label {label!r} is a {type(label).__name__}; a model folder holds strings and numbers. "
+            "Use such labels, or pickle the tagger."
+        )
+    return label
+
+
+def _encode_costs(costs: Any) -> Any:
+    """[[true, predicted, cost], ...] of a dict, {"table": rows} of an array."""
+    if isinstance(costs, Mapping):
+        return [[json_label(true), json_label(pred), float(cost)] for (true, pred), cost in costs.items()]
+    return {"table": np.asarray(costs, dtype=np.float64).tolist()}
+
+
+def _decode_costs(plain: Any) -> Any:
+    if isinstance(plain, Mapping):
+        return np.array(plain["table"], dtype=np.float64)
+    return {(true, predicted): cost for true, predicted, cost in plain}
+
+
+def _encode_weights(weights: Mapping[Label, float]) -> list[list[Any]]:
+    return [[json_label(label), float(weight)] for label, weight in weights.items()]
+
+
+def _decode_weights(plain: Any) -> dict[Label, float]:
+    return dict(plain)
+
+
+_CODES = {
+    "class_weight": (_encode_weights, _decode_weights),
+    "label_costs": (_encode_costs, _decode_costs),
+}
