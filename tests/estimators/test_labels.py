@@ -63,10 +63,12 @@ def test_equal_labels_are_one_class() -> None:
 @pytest.mark.parametrize(
     ("y", "error", "message"),
     [
-        ([["a", "b"], ["c"], ["d", None, "e"]], ValueError, r"y\[2\]\[1\] is None"),
+        ([[None, None], [None], [None, None, None]], ValueError, "all of them are None"),
+        ([["a", "b"], ["c"], ["d", {"a", None}, "e"]], ValueError, r"y\[2\]\[1\] is frozenset"),
+        ([["a", "b"], ["c"], ["d", set(), "e"]], ValueError, r"y\[2\]\[1\] is an empty set"),
         ([["a", "b"], [np.nan], ["d", "f", "e"]], ValueError, r"y\[1\]\[0\] is nan"),
         ([np.array([0.0, np.nan]), [1], [1, 2, 3]], ValueError, r"y\[0\]\[1\] is nan"),
-        ([["a", "b"], ["c"], ["d", "e", {"f"}]], TypeError, r"y\[2\]\[2\] is \{'f'\}, a set"),
+        ([["a", "b"], ["c"], ["d", "e", ["f"]]], TypeError, r"y\[2\]\[2\] is \['f'\], a list"),
         ([["a", "b"], ["c"], ["d", "e"]], ValueError, "Sentence 2 has 3 tokens and 2 labels: token 2 has no label"),
         ([["a", "b"], ["c", "c"], ["d", "e"]], ValueError, "Sentence 1 has 1 tokens and 2 labels: label 1 has no"),
         ([["a", "b"], ["c"]], ValueError, "labels for 2 sentences, X has 3"),

@@ -343,7 +343,7 @@ def test_length_mismatch_names_sentence_and_place() -> None:
         ([[["a"]]], ["O"], TypeError, r"y\[0\] is 'O'"),
         ([[["a"]]], "O", TypeError, "y is a str"),
         ([[["a"]]], [[["O"]]], TypeError, r"y\[0\]\[0\] is \['O'\], a list"),
-        ([[["a"]]], [[None]], ValueError, r"y\[0\]\[0\] is None"),
+        ([[["a"]]], [[None]], ValueError, "y has no labels: all of them are None"),
         ([[["a"]]], [[float("nan")]], ValueError, r"y\[0\]\[0\] is nan"),
         ([[{"a": float("inf")}]], [["O"]], ValueError, "inf"),
         ({"a": 1}, [["O"]], TypeError, "list of sequences"),

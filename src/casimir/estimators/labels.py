@@ -21,7 +21,8 @@ Label = Hashable
 class LabelSequences:
     """Labels as they were given: token t has the label distinct[numbers[t]].
 
-    distinct  the labels in the order of their first appearance
+    distinct  the labels in the order of their first appearance; None where a label is not known, a frozenset where it
+              is one of several
     numbers   int64[N], of all sentences one after another
     offsets   int64[n + 1]: sentence i owns the tokens offsets[i]:offsets[i + 1]
     """
@@ -31,32 +32,43 @@ class LabelSequences:
     offsets: IntArray
 
     @classmethod
-    def of(cls, y: Any, offsets: IntArray) -> LabelSequences:
+    def of(cls, y: Any, offsets: IntArray, name: str = "y") -> LabelSequences:
         """One pass over y, a list with one label per token; offsets are those of the tokens."""
         if isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
-            raise TypeError(f"y is a {type(y).__name__}; it must be a list with one sequence of labels per sentence.")
-        sequences = [y_i if isinstance(y_i, list | tuple) else _as_list(y_i, i) for i, y_i in enumerate(y)]
-        _check_lengths(sequences, offsets)
+            raise TypeError(
+                f"{name} is a {type(y).__name__}; it must be a list with one sequence of labels per sentence."
+            )
+        sequences = [y_i if isinstance(y_i, list | tuple) else _as_list(y_i, i, name) for i, y_i in enumerate(y)]
+        _check_lengths(sequences, offsets, name)
         seen: defaultdict[Any, int] = defaultdict()
         seen.default_factory = seen.__len__  # a label that is not there gets the next number
         try:
             tokens = map(seen.__getitem__, itertools.chain.from_iterable(sequences))
             numbers = np.fromiter(tokens, dtype=np.int64, count=int(offsets[-1]))
         except TypeError:
-            _raise_not_hashable(sequences)
-            raise
+            return cls.of(_with_hashable_sets(sequences, name), offsets, name)
         plain = [label.item() if isinstance(label, np.generic) else label for label in seen]
         return cls(plain, numbers, offsets)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether some label is not known, or one of several."""
+        return any(label is None or isinstance(label, frozenset) for label in self.distinct)
+
     def classes(self) -> tuple[Label, ...]:
         """The distinct labels: sorted, or in order of appearance where they cannot be compared."""
-        for j, label in enumerate(self.distinct):
-            if label is None or label != label:
-                i, position = self._first_place(j)
-                raise ValueError(
-                    f"y[{i}][{position}] is {label!r}; every token needs a label. Leave such sentences out."
-                )
-        distinct: Any = dict.fromkeys(self.distinct)
+        distinct: Any = {}
+        for j, given in enumerate(self.distinct):
+            for label in sorted(given, key=repr) if isinstance(given, frozenset) else (given,):
+                if label != label or (label is None and given is not None):
+                    i, position = self.first_place(j)
+                    raise ValueError(
+                        f"y[{i}][{position}] is {given!r}, which is no label. Write None where a label is not known."
+                    )
+                distinct[label] = None
+        distinct.pop(None, None)
+        if not distinct:
+            raise ValueError("y has no labels: all of them are None. Some tokens at least need a label.")
         try:
             return tuple(sorted(distinct))
         except TypeError:
@@ -68,7 +80,7 @@ class LabelSequences:
         numbers = np.array([place.get(label, -1) for label in self.distinct], dtype=np.int64)
         return Outputs(numbers[self.numbers], self.offsets)
 
-    def _first_place(self, j: int) -> tuple[int, int]:
+    def first_place(self, j: int) -> tuple[int, int]:
         """(sentence, position) of the first token that has the label distinct[j]."""
         token = int(np.argmax(self.numbers == j))
         i = int(np.searchsorted(self.offsets, token, side="right")) - 1
@@ -87,15 +99,17 @@ def as_object_array(classes: Sequence[Label]) -> np.ndarray:
     return table
 
 
-def _as_list(labels: Any, i: int) -> list[Label]:
+def _as_list(labels: Any, i: int, name: str) -> list[Label]:
     if isinstance(labels, str | bytes | dict) or not isinstance(labels, Iterable):
-        raise TypeError(f"y[{i}] is {labels!r}; it must be a list with one label per token of sentence {i}.")
+        raise TypeError(f"{name}[{i}] is {labels!r}; it must be a list with one label per token of sentence {i}.")
     return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
 
 
-def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray) -> None:
+def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray, name: str) -> None:
     if len(sequences) != len(offsets) - 1:
-        raise ValueError(f"y has labels for {len(sequences)} sentences, X has {len(offsets) - 1}; they must be equal.")
+        raise ValueError(
+            f"{name} has labels for {len(sequences)} sentences, X has {len(offsets) - 1}; they must be equal."
+        )
     given, needed = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences)), np.diff(offsets)
     for i in np.flatnonzero(given != needed)[:1]:
         where = f"token {given[i]} has no label" if given[i] < needed[i] else f"label {needed[i]} has no token"
@@ -105,12 +119,24 @@ def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray) -> N
         )
 
 
-def _raise_not_hashable(sequences: Iterable[Sequence[Label]]) -> None:
-    for i, labels in enumerate(sequences):
-        for position, label in enumerate(labels):
-            try:
-                hash(label)
-            except TypeError:
-                raise TypeError(
-                    f"y[{i}][{position}] is {label!r}, a {type(label).__name__}; a label is a string or a number."
-                ) from None
+def _with_hashable_sets(sequences: Iterable[Sequence[Label]], name: str) -> list[list[Label]]:
+    """The labels with sets as frozensets; an error where one is neither a set nor hashable."""
+    return [
+        [_hashable(label, f"{name}[{i}][{position}]") for position, label in enumerate(labels)]
+        for i, labels in enumerate(sequences)
+    ]
+
+
+def _hashable(label: Any, place: str) -> Label:
+    if isinstance(label, set | frozenset):
+        if not label:
+            raise ValueError(f"{place} is an empty set; it needs a label or more. Write None where any may be right.")
+        return frozenset(label)
+    try:
+        hash(label)
+    except TypeError:
+        raise TypeError(
+            f"{place} is {label!r}, a {type(label).__name__}; a label is a string or a number, a set of them, or None."
+        ) from None
+    found: Label = label
+    return found

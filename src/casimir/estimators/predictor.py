@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
+from casimir.estimators.constraints import LabelRules
 from casimir.estimators.labels import Label, LabelSequences, labels_of
+from casimir.estimators.partial_labels import fixed_masks, right_labels
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
@@ -30,6 +33,7 @@ class ChainPredictor:
     classes      the L labels
     n_features   of the packed sequences it reads
     vocabulary   of the features; None: hashed
+    rules        which label sequences are valid; None: all
     """
 
     w: FloatArray
@@ -37,6 +41,7 @@ class ChainPredictor:
     n_features: int
     vocabulary: Vocabulary | None
     threads: int | None = None
+    rules: LabelRules | None = None
 
     @property
     def _weights(self) -> WeightRows:
@@ -64,11 +69,17 @@ class ChainPredictor:
         return start, stop
 
     @classmethod
-    def of_rows(cls, rows: FloatArray, classes: tuple[Label, ...], vocabulary: Vocabulary | None) -> ChainPredictor:
+    def of_rows(
+        cls,
+        rows: FloatArray,
+        classes: tuple[Label, ...],
+        vocabulary: Vocabulary | None,
+        rules: LabelRules | None = None,
+    ) -> ChainPredictor:
         """The predictor whose `rows` are these."""
         n_features = len(rows) - len(classes) - CHAIN_ENDS
         w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
-        return cls(w, classes, n_features, vocabulary)
+        return cls(w, classes, n_features, vocabulary, rules=rules)
 
     def pack(self, X: Any) -> PackedSequences:
         """X in the features of this model; features that it has never seen count for nothing."""
@@ -80,10 +91,18 @@ class ChainPredictor:
             raise ValueError("X has no sequences; it needs at least one.")
         return packed
 
-    def predict(self, X: Any) -> list[list[Label]]:
-        """The best labels of every sentence."""
+    @cached_property
+    def chain(self) -> Chain:
+        """The structure, with the rules of valid labels."""
+        return Chain(len(self.classes)) if self.rules is None else self.rules.chain
+
+    def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
+        """The best labels of every sentence, among those that `fixed` leaves; see `SequenceTagger.predict`."""
         packed = self.pack(X)
-        return labels_of(self._decode(packed), self.classes, packed.offsets)
+        chain = self.chain
+        if fixed is not None:
+            chain = chain.restricted(fixed_masks(fixed, self.classes, packed.offsets))
+        return labels_of(self._decode(packed, chain), self.classes, packed.offsets)
 
     def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
         """The k best (labels, score) of every sentence, best first; fewer where fewer exist."""
@@ -108,6 +127,9 @@ class ChainPredictor:
         packed = self.pack(X)
         true = LabelSequences.of(y, packed.offsets)
         places = true.places(self.classes).flat
+        predicted = self._decode(packed, self.chain)
+        if true.is_partial:
+            return float(np.mean(right_labels(true, self.classes, predicted)))
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
             warnings.warn(
@@ -115,18 +137,22 @@ class ChainPredictor:
                 "(with those of other such labels) count as wrong.",
                 stacklevel=3,
             )
-        return float(np.mean(places == self._decode(packed)))
+        return float(np.mean(places == predicted))
 
-    def _decode(self, X: PackedSequences) -> IntArray:
+    def _decode(self, X: PackedSequences, chain: Chain) -> IntArray:
         """The numbers of the best labels of all tokens, one sentence after another."""
         features = X.offsets, X.indptr, X.indices, X.values, self.n_features
-        problem = core.linear_chain(*features, len(self.classes), None, None, None)
+        nodes, pairs = None, None
+        if chain.is_constrained:
+            forbidden = chain.forbidden(LinearChainModel(X, len(self.classes)).layout())
+            nodes, pairs = (None, None) if forbidden is None else (forbidden.nodes, forbidden.edges)
+        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs)
         _, numbers = problem.decode(self.w, self.threads or n_threads())
         best: IntArray = numbers
         return best
 
     def _scored(self, X: Any) -> Iterator[tuple[Chain, Any]]:
         packed = self.pack(X)
-        chain = Chain(len(self.classes))
+        chain = self.chain
         for start in range(0, len(packed), _CHUNK):
             yield chain, LinearChainModel(packed[start : start + _CHUNK], len(self.classes)).scores(self.w)

@@ -63,7 +63,21 @@ def _decode_weights(plain: Any) -> dict[Label, float]:
     return dict(plain)
 
 
+def _encode_constraints(constraints: Any) -> Any:
+    """[[from, to], ...] of pairs, null for the start and the end; {"mask": rows} of an array."""
+    if isinstance(constraints, np.ndarray):
+        return {"mask": constraints.tolist()}
+    return [[None if label is None else json_label(label) for label in pair] for pair in constraints]
+
+
+def _decode_constraints(plain: Any) -> Any:
+    if isinstance(plain, Mapping):
+        return np.array(plain["mask"], dtype=np.bool_)
+    return [(left, right) for left, right in plain]
+
+
 _CODES = {
+    "constraints": (_encode_constraints, _decode_constraints),
     "class_weight": (_encode_weights, _decode_weights),
     "label_costs": (_encode_costs, _decode_costs),
 }

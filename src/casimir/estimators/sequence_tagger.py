@@ -17,7 +17,9 @@ from casimir._outputs import Outputs
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
+from casimir.estimators.constraints import LabelRules, label_rules
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
+from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.weighted_loss import weighted_loss
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
@@ -52,6 +54,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                   token costs (hinge), or, averaged over a sentence, how much the sentence counts (crf)
     label_costs   what mistakes cost under the hinge loss: {(true, predicted): cost} with "*" for any label, 1 for pairs
                   that are not in it; or an array [L, L] in the order of classes_; or "recall", {("*", "O"): 3}
+    constraints   which label sequences are valid, in training and in predictions; None: all. "auto" finds IOB1, IOB2 or
+                  IOBES in the labels and leaves out, with a warning, what they break; "IOB2" and the like ask for one;
+                  or an array bool[L, L] (from, to) in the order of classes_; or pairs (from, to) of labels that must
+                  not follow one another, with None for the start or the end of a sentence
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
     verbose       show progress on stderr
 
@@ -77,6 +83,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         n_features: int | None = DEFAULT_N_FEATURES,
         class_weight: Mapping[Label, float] | str | None = None,
         label_costs: Any = None,
+        constraints: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -89,6 +96,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.n_features = n_features
         self.class_weight = class_weight
         self.label_costs = label_costs
+        self.constraints = constraints
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -96,6 +104,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, *, sample_weight: Any = None, callbacks: Iterable[TaggerCallback] = ()
     ) -> SequenceTagger:
         """Train on sentences X (a dict or an iterable of strings per token, or the result of `pack`) with labels y.
+
+        In the place of a label there may be None where it is not known, or a set where it is one of several; then the
+        objective is not convex, gap_ is that of the last round of `ConcaveConvex`, and dual_ is 0.
 
         sample_weight says how much each sentence counts, 0 or more; a whole number is as good as repeating it.
 
@@ -109,12 +120,17 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         labels = LabelSequences.of(y, packed.offsets)
         classes = labels.classes()
         features, compact = UsedFeatures.of(packed)
-        objective = self._objective(compact, labels.places(classes), classes, sample_weight)
+        places = labels.places(classes)
+        rules = None if self.constraints is None else label_rules(self.constraints, classes, places)
+        truth = label_masks(labels, classes) if labels.is_partial else places
+        objective = self._objective(compact, truth, places, classes, rules, sample_weight)
         solver = choose(self.solver, objective)
+        if objective.sets is not None:
+            solver = around(solver)
 
         def predictor(w: FloatArray) -> ChainPredictor:
             full = features.expand(w, len(classes))
-            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads())
+            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads(), rules)
 
         epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
@@ -126,9 +142,17 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             self._warn_of_the_end()
         return self
 
-    def predict(self, X: Any) -> list[list[Label]]:
-        """The best labels of every sentence. Features never seen in training count for nothing."""
-        return self._fitted().predict(X)
+    def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
+        """The best labels of every sentence. Features never seen in training count for nothing.
+
+        fixed  what is known: per sentence None, or a list with a label, a set of labels or None for every token. The
+               best labels among those that agree with it, and with the constraints
+        """
+        return self._fitted().predict(X, fixed=fixed)
+
+    def predict_single(self, x: Any, *, fixed: Any = None) -> list[Label]:
+        """The best labels of one sentence; `fixed` has an entry per token."""
+        return self.predict([x], fixed=None if fixed is None else [fixed])[0]
 
     def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
         """For every sentence its k best (labels, score), best first; fewer where fewer exist."""
@@ -145,6 +169,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
         return self._fitted().score(X, y)
+
+    @property
+    def constraints_(self) -> LabelRules | None:
+        """The rules of valid labels, with `scheme`; None where all sequences are valid."""
+        return self._fitted().rules
 
     @property
     def coef_(self) -> FloatArray:
@@ -169,11 +198,19 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self._fitted()
         save_folder(path, KIND, *encode_tagger(self))
 
-    def _objective(self, X: PackedSequences, y: Outputs, classes: tuple[Label, ...], sample_weight: Any) -> Objective:
-        model, chain = LinearChainModel(X, len(classes)), Chain(len(classes))
+    def _objective(
+        self,
+        X: PackedSequences,
+        y: Any,
+        places: Outputs,
+        classes: tuple[Label, ...],
+        rules: LabelRules | None,
+        sample_weight: Any,
+    ) -> Objective:
+        model, chain = LinearChainModel(X, len(classes)), Chain(len(classes)) if rules is None else rules.chain
         n = len(X) if sample_weight is None else float(np.sum(sample_weight))
         lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
-        loss, weights = self._loss(classes, y, sample_weight)
+        loss, weights = self._loss(classes, places, sample_weight)
         return Objective(model, chain, loss, y, lam, weights, n_threads=self._threads())
 
     def _threads(self) -> int | None:

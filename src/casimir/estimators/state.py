@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir.estimators.constraints import LabelRules
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.estimators.sequence_tagger import SequenceTagger
@@ -32,6 +33,8 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
         "trace": tagger.trace_.as_dicts(),
     }
     arrays = encode_rows("weights", predictor.rows)
+    if predictor.rules is not None:
+        meta["scheme"], arrays["follows"] = predictor.rules.scheme, predictor.rules.follows
     if predictor.vocabulary is not None:
         arrays |= encode_vocabulary("vocabulary", predictor.vocabulary)
     return meta, arrays
@@ -48,7 +51,8 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         status = str(meta["status"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    predictor = ChainPredictor.of_rows(_checked_rows(arrays, len(classes)), classes, _vocabulary(arrays, hash_version))
+    rows, vocabulary = _checked_rows(arrays, len(classes)), _vocabulary(arrays, hash_version)
+    predictor = ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)))
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
     return tagger
 
@@ -58,6 +62,16 @@ def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int) -> np.ndarray
     if n_labels < 1 or rows.shape[1] != n_labels or len(rows) < n_labels + 3 or not np.isfinite(rows).all():
         raise ValueError(f"the model file is damaged: weights {list(rows.shape)} do not fit {n_labels} labels.")
     return rows
+
+
+def _rules(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> LabelRules | None:
+    """The rules of valid labels; models without constraints, and those of older versions, have none."""
+    follows = arrays.get("follows")
+    if follows is None:
+        return None
+    if follows.dtype != np.bool_ or follows.shape != (n_labels + 1, n_labels + 1):
+        raise ValueError(f"the model file is damaged: rules {list(follows.shape)} do not fit {n_labels} labels.")
+    return LabelRules(follows, meta.get("scheme"))
 
 
 def _vocabulary(arrays: Mapping[str, np.ndarray], hash_version: Any) -> Any:
