@@ -410,7 +410,7 @@ def test_a_model_left_between_two_renames_is_pointed_at(tmp_path: Path) -> None:
 @given(st.integers(0, 40), st.integers(0, 5), st.floats(0, 1), st.integers(0, 10**6))
 def test_rows_come_back_and_take_no_more_room_than_needed(rows: int, columns: int, part: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    matrix = rng.normal(size=(rows, columns)) * (rng.random((rows, 1)) < part)
+    matrix = rng.normal(size=(rows, columns)) * (rng.random((rows, 1 if seed % 2 else columns)) < part)
     arrays = encode_rows("w", matrix)
     np.testing.assert_array_equal(decode_rows("w", arrays), matrix)
     assert sum(a.nbytes for name, a in arrays.items() if name != "w.shape") <= matrix.nbytes
@@ -440,6 +440,28 @@ def test_inconsistent_rows_are_refused(changes: dict[str, Any]) -> None:
     matrix = np.zeros((1000, 3))
     matrix[5] = 1.0
     arrays = {name: array for name, array in {**encode_rows("w", matrix), **changes}.items() if array is not None}
+    with pytest.raises(ValueError, match="the model file has"):
+        decode_rows("w", arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"w.places": np.array([3000], dtype=np.uint32)},
+        {"w.places": np.array([1, 2], dtype=np.uint32)},
+        {"w.places": np.array([-1])},
+        {"w.entries": np.zeros((1, 1))},
+        {"w.shape": np.array([-1, 3])},
+        {"w.entries": None},
+    ],
+)
+def test_inconsistent_entries_are_refused(changes: dict[str, Any]) -> None:
+    matrix = np.zeros((1000, 3))
+    matrix[5, 1] = 1.0
+    encoded = encode_rows("w", matrix)
+    assert sum(a.nbytes for a in encoded.values()) == 16 + 4 + 8
+    np.testing.assert_array_equal(decode_rows("w", encoded), matrix)
+    arrays = {name: array for name, array in {**encoded, **changes}.items() if array is not None}
     with pytest.raises(ValueError, match="the model file has"):
         decode_rows("w", arrays)
 

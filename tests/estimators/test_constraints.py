@@ -150,7 +150,7 @@ def test_no_invalid_sequence_ever_comes_out(data: st.DataObject) -> None:
     predictor = ChainPredictor.of_rows(rows, tuple(classes), None, rules)
     length = data.draw(st.integers(1, 4))
     sentence = [[f"f{rng.integers(9)}"] for _ in range(length)]
-    truth = tags_of([s for s in spans(list(rng.choice(classes, length)))], length, Scheme(scheme))
+    truth = tags_of(spans(rng.choice(classes, length).tolist()), length, Scheme(scheme))
     fixed = [data.draw(st.sampled_from([None, tag, {tag, "O"}])) for tag in truth]
     options = [classes if known is None else known if isinstance(known, set) else {known} for known in fixed]
     scores = {tuple(labels): score for labels, score in free(predictor).predict_topk([sentence], 9**4)[0]}

@@ -1,4 +1,4 @@
-"""Training without the features that no training sentence has: their weights stay 0."""
+"""Training without the features that no training sentence has, or too few: their weights stay 0."""
 
 from __future__ import annotations
 
@@ -25,8 +25,13 @@ class UsedFeatures:
     used: IntArray | None
 
     @classmethod
-    def of(cls, X: PackedSequences) -> tuple[UsedFeatures, PackedSequences]:
-        """The features that X uses, and X with their numbers. Order is kept, so rows of X stay sorted."""
+    def of(cls, X: PackedSequences, min_frequency: int = 0) -> tuple[UsedFeatures, PackedSequences]:
+        """The features that X uses, and X with their numbers. Order is kept, so rows of X stay sorted.
+
+        min_frequency  leave out those that occur less often, counted over tokens
+        """
+        if min_frequency > 1:
+            return cls._frequent(X, min_frequency)
         seen = np.zeros(X.n_features, dtype=np.bool_)
         seen[X.indices] = True
         used = np.flatnonzero(seen)
@@ -35,6 +40,22 @@ class UsedFeatures:
         number = np.zeros(X.n_features, dtype=np.uint32)
         number[used] = np.arange(len(used), dtype=np.uint32)
         small = PackedSequences.unchecked(X.offsets, X.indptr, number[X.indices], X.values, len(used))
+        return cls(X.n_features, used), small
+
+    @classmethod
+    def _frequent(cls, X: PackedSequences, min_frequency: int) -> tuple[UsedFeatures, PackedSequences]:
+        counts = np.bincount(X.indices, minlength=X.n_features)
+        used = np.flatnonzero(counts >= min_frequency)
+        if not len(used):
+            raise ValueError(
+                f"min_frequency={min_frequency} leaves no features: the most frequent one occurs {counts.max()} times."
+            )
+        number = np.zeros(X.n_features, dtype=np.uint32)
+        number[used] = np.arange(len(used), dtype=np.uint32)
+        kept = counts[X.indices] >= min_frequency
+        indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+        values = None if X.values is None else X.values[kept]
+        small = PackedSequences.unchecked(X.offsets, indptr, number[X.indices[kept]], values, len(used))
         return cls(X.n_features, used), small
 
     def expand(self, w: FloatArray, n_labels: int) -> FloatArray:

@@ -18,8 +18,8 @@ from casimir.structures.chain import Chain
 BoolArray = npt.NDArray[np.bool_]
 
 _NEEDED = (
-    "'auto', a scheme ('IOB1', 'IOB2', 'IOBES'), an array bool[L, L] (from, to), or pairs (from, to) of labels that must "
-    "not follow one another, with None for the start or the end of a sentence"
+    "'auto', a scheme ('IOB1', 'IOB2', 'IOBES'), an array bool[L, L] (from, to), or pairs (from, to) of labels that "
+    "must not follow one another, with None for the start or the end of a sentence"
 )
 _SHOWN = 5  # broken rules that a warning names
 

@@ -40,7 +40,7 @@ def fixed_masks(fixed: Any, classes: Sequence[Label], offsets: IntArray) -> list
 
 
 def right_labels(labels: LabelSequences, classes: Sequence[Label], predicted: IntArray) -> BoolArray:
-    """bool[known]: whether a predicted label is the true one, or one of several, for every token whose label is known."""
+    """bool[known]: whether the predicted label is the true one, or one of several, of tokens whose label is known."""
     known = np.array([label is not None for label in labels.distinct], dtype=np.bool_)[labels.numbers]
     return np.asarray(_table(labels, classes)[labels.numbers[known], predicted[known]])
 

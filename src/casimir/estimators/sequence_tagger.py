@@ -26,6 +26,7 @@ from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
+from casimir.penalties import ElasticNet
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray
 from casimir.solvers import Result, TraceRow, minimize
@@ -50,6 +51,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     max_epochs    stop after this many epochs, with a ConvergenceWarning
     n_features    hash buckets for features, or None to number each feature exactly; sequences that are packed already
                   keep their own
+    l1_ratio      share of lam that goes to sum |w_j| instead of |w|^2 / 2, from 0 to 1; it makes many weights 0
     class_weight  {label: weight}, or "balanced" for tokens / (L times tokens of that label): what a mistake at such a
                   token costs (hinge), or, averaged over a sentence, how much the sentence counts (crf)
     label_costs   what mistakes cost under the hinge loss: {(true, predicted): cost} with "*" for any label, 1 for pairs
@@ -58,6 +60,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                   IOBES in the labels and leaves out, with a warning, what they break; "IOB2" and the like ask for one;
                   or an array bool[L, L] (from, to) in the order of classes_; or pairs (from, to) of labels that must
                   not follow one another, with None for the start or the end of a sentence
+    min_frequency leave out features that fewer tokens have; of hashed features it is the bucket that is counted
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
     verbose       show progress on stderr
 
@@ -81,9 +84,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         *,
         max_epochs: int = 500,
         n_features: int | None = DEFAULT_N_FEATURES,
+        l1_ratio: float = 0.0,
         class_weight: Mapping[Label, float] | str | None = None,
         label_costs: Any = None,
         constraints: Any = None,
+        min_frequency: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -94,9 +99,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.max_epochs = max_epochs
         self.n_features = n_features
+        self.l1_ratio = l1_ratio
         self.class_weight = class_weight
         self.label_costs = label_costs
         self.constraints = constraints
+        self.min_frequency = min_frequency
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -119,7 +126,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             raise ValueError("X has no sequences; fit needs at least one.")
         labels = LabelSequences.of(y, packed.offsets)
         classes = labels.classes()
-        features, compact = UsedFeatures.of(packed)
+        features, compact = UsedFeatures.of(packed, self.min_frequency)
         places = labels.places(classes)
         rules = None if self.constraints is None else label_rules(self.constraints, classes, places)
         truth = label_masks(labels, classes) if labels.is_partial else places
@@ -136,7 +143,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
         train = partial(minimize, objective, solver, epochs, self.tol, seed)
         result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
-        self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
+        self.solver_ = solver
         self._set_result(result, predictor(result.w))
         if self.status_ != "converged":
             self._warn_of_the_end()
@@ -191,6 +198,18 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     def stop_(self) -> FloatArray:
         return self._fitted().ends[1]
 
+    def sparsify(self, threshold: float = 0.0) -> SequenceTagger:
+        """Forget the features whose weights are all 0, after setting those of at most `threshold` to 0.
+
+        With n_features=None their names go, from memory and from model folders; sequences that are packed already have
+        to be packed again. Hash buckets stay where they are; model folders never hold more than the weights that are
+        not 0.
+        """
+        from casimir.estimators.sparsify import sparsified
+
+        self.predictor_ = sparsified(self._fitted(), threshold)
+        return self
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder that `casimir.load` reads; a model that is there already is replaced at the very end."""
         from casimir.estimators.state import KIND, encode_tagger
@@ -211,7 +230,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         n = len(X) if sample_weight is None else float(np.sum(sample_weight))
         lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
         loss, weights = self._loss(classes, places, sample_weight)
-        return Objective(model, chain, loss, y, lam, weights, n_threads=self._threads())
+        self.lam_, penalty = lam, lam if self.l1_ratio == 0.0 else ElasticNet(lam, self.l1_ratio)
+        return Objective(model, chain, loss, y, penalty, weights, n_threads=self._threads())
 
     def _threads(self) -> int | None:
         """scikit-learn writes -1 for all CPUs."""

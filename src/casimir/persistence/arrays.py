@@ -11,32 +11,37 @@ from casimir.vocabulary import Vocabulary
 
 
 def encode_rows(name: str, matrix: FloatArray) -> dict[str, np.ndarray]:
-    """Arrays that hold matrix float64[rows, columns]: only its non-zero rows where that is smaller.
+    """Arrays that hold matrix float64[rows, columns]: all of it, its non-zero rows or its non-zero entries.
 
-    Hashed features leave most rows of a model at zero.
+    Whichever is smallest. Hashed features leave most rows of a model at zero, L1 penalties most entries.
     """
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {list(matrix.shape)}; it must be [rows, columns].")
-    used = np.flatnonzero(np.any(matrix != 0.0, axis=1))
-    row_bytes = matrix.itemsize * matrix.shape[1]
-    if len(used) * (row_bytes + used.itemsize) >= matrix.shape[0] * row_bytes:
+    used, places = np.flatnonzero(np.any(matrix != 0.0, axis=1)), np.flatnonzero(matrix)
+    row_bytes, place = matrix.itemsize * matrix.shape[1], np.min_scalar_type(max(matrix.size - 1, 2**16))
+    of_all, of_rows = len(matrix) * row_bytes, len(used) * (row_bytes + used.itemsize)
+    of_entries = len(places) * (matrix.itemsize + place.itemsize)
+    if of_all <= min(of_rows, of_entries):
         return {name: np.ascontiguousarray(matrix)}
-    return {
-        f"{name}.shape": np.array(matrix.shape, np.int64),
-        f"{name}.used": used.astype(np.int64),
-        f"{name}.rows": matrix[used],
-    }
+    found = {f"{name}.shape": np.array(matrix.shape, np.int64)}
+    if of_rows <= of_entries:
+        return found | {f"{name}.used": used.astype(np.int64), f"{name}.rows": matrix[used]}
+    return found | {f"{name}.places": places.astype(place), f"{name}.entries": matrix.ravel()[places]}
 
 
 def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
     """The matrix that `encode_rows` was given."""
     if name in arrays:
         return np.asarray(_needed(name, arrays, 2), dtype=np.float64)
-    shape, used = _needed(f"{name}.shape", arrays, 1), _needed(f"{name}.used", arrays, 1)
-    rows = _needed(f"{name}.rows", arrays, 2)
-    if shape.dtype != np.int64 or used.dtype != np.int64:
-        raise ValueError(f"the model file has rows of {name!r} counted in {shape.dtype}, {used.dtype}; it is damaged.")
-    if len(shape) != 2 or shape[0] < 0 or rows.shape != (len(used), shape[1]):
+    shape = _needed(f"{name}.shape", arrays, 1)
+    if shape.dtype != np.int64 or len(shape) != 2 or shape.min() < 0:
+        raise ValueError(f"the model file has {name!r} in the shape {shape.tolist()}; it is damaged.")
+    if f"{name}.places" in arrays:
+        return _of_entries(name, arrays, shape)
+    used, rows = _needed(f"{name}.used", arrays, 1), _needed(f"{name}.rows", arrays, 2)
+    if used.dtype != np.int64:
+        raise ValueError(f"the model file has rows of {name!r} counted in {used.dtype}; it is damaged.")
+    if rows.shape != (len(used), shape[1]):
         raise ValueError(
             f"the model file has {len(used)} rows of {name!r} in an array {list(rows.shape)}; it is damaged."
         )
@@ -44,6 +49,19 @@ def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
         raise ValueError(f"the model file has a row of {name!r} outside 0..{shape[0] - 1}; it is damaged.")
     matrix = np.zeros(tuple(shape.tolist()))
     matrix[used] = rows
+    return matrix
+
+
+def _of_entries(name: str, arrays: Mapping[str, np.ndarray], shape: np.ndarray) -> FloatArray:
+    places, entries = _needed(f"{name}.places", arrays, 1), _needed(f"{name}.entries", arrays, 1)
+    if places.dtype.kind != "u" or len(places) != len(entries):
+        raise ValueError(
+            f"the model file has {len(entries)} entries of {name!r} in {len(places)} places; it is damaged."
+        )
+    if len(places) and int(places.max()) >= int(shape[0]) * int(shape[1]):
+        raise ValueError(f"the model file has an entry of {name!r} outside of {shape.tolist()}; it is damaged.")
+    matrix = np.zeros(tuple(shape.tolist()))
+    matrix.ravel()[places] = entries
     return matrix
 
 

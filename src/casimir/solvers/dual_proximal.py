@@ -155,7 +155,7 @@ class _Run:
         ell = self.objective.constant + self.blocks.ell
         dual = DualPoint(g, ell).value(penalty)
         if self.mean_dual is not None:
-            self.mean_dual = self.mean_dual.mixed(DualPoint(g, ell), share)
+            self.mean_dual = self.mean_dual.mixed(DualPoint(g.copy(), ell), share)  # steps change g in place
             dual = max(dual, self.mean_dual.value(penalty))
         return dual, block_gap + ell + dot(g, w) + penalty.value(w) - dual
 

@@ -1,0 +1,31 @@
+"""A predictor without the features whose weights are all 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from casimir.estimators.predictor import ChainPredictor
+from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.vocabulary import Vocabulary
+
+
+def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredictor:
+    """The same predictor, weights of features that are at most `threshold` set to 0, names without weights forgotten.
+
+    The number of a hashed feature is its bucket, so all buckets stay.
+    """
+    if not 0.0 <= threshold < np.inf:
+        raise ValueError(f"threshold={threshold!r}; it must be a number, 0 or larger.")
+    rows, n_features = predictor.rows.copy(), predictor.n_features
+    unary = rows[:n_features]
+    unary[np.abs(unary) <= threshold] = 0.0
+    kept, vocabulary = np.arange(n_features), predictor.vocabulary
+    if vocabulary is not None:
+        kept = np.flatnonzero(unary.any(axis=1))
+        vocabulary = Vocabulary(vocabulary[j] for j in kept.tolist())
+        kept = kept if len(kept) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
+    layout = WeightRows(len(kept), len(predictor.classes), CHAIN_ENDS)
+    w = layout.weights(np.concatenate([unary[kept], rows[n_features:]]))
+    return replace(predictor, w=w, n_features=len(kept), vocabulary=vocabulary)
