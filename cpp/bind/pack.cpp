@@ -39,6 +39,7 @@ bool is_number(nb::handle h) {
   return methods != nullptr && (methods->nb_float != nullptr || methods->nb_index != nullptr);
 }
 
+bool is_text(nb::handle h) { return PyUnicode_Check(h.ptr()) || PyBytes_Check(h.ptr()); }
 bool is_set(nb::handle h) { return PyAnySet_Check(h.ptr()); }
 std::string type_of(nb::handle h) { return Py_TYPE(h.ptr())->tp_name; }
 
@@ -128,7 +129,7 @@ class Walker {
     const std::size_t length = path_.size();
     while (PyDict_Next(dict.ptr(), &position, &key, &value)) {
       const nb::object name = nb::borrow(key), content = nb::borrow(value);
-      if (!PyUnicode_Check(key))
+      if (!is_text(name))
         fail_type(here() + ": a feature name is a " + type_of(name) + " (" + shown(name) + "); names are strings.");
       extend(separator, text(name));
       feature(content);
@@ -139,17 +140,34 @@ class Walker {
   /// The feature or features that `value` makes under the name in `path_`.
   void feature(nb::handle value) {
     PyObject* raw = value.ptr();
-    if (PyUnicode_Check(raw)) return joined(text(value));
+    if (is_text(value)) return joined(text(value));
     if (raw == Py_True) return packer_.add(path_, 1.0);
     if (raw == Py_False) return;
+    if (PyFloat_Check(raw) || PyLong_Check(raw)) return packer_.add(path_, number(value));
+    if (nb::hasattr(value, "__array__") && nb::len_hint(value) != 0) return vector(value);
     if (is_number(value)) return packer_.add(path_, number(value));
     if (PyList_Check(raw) || PyTuple_Check(raw) || is_set(value))
       return strings(value, [this](std::string_view item) { joined(item); });
     if (const nb::object dict = as_dict(value); dict.is_valid()) {
       const RecursionGuard guard;
-      return named_values(dict, "=");
+      return named_values(dict, ":");
     }
     fail_content(value);
+  }
+
+  /// name:0, name:1, ... with the numbers of a vector as their weights.
+  void vector(nb::handle value) {
+    const nb::object array = nb::module_::import_("numpy").attr("asarray")(value);
+    if (nb::cast<int>(array.attr("ndim")) != 1) fail_content(value);
+    const nb::object numbers = array.attr("tolist")();
+    std::size_t place = 0;
+    for_each(numbers, [&](nb::handle one) {
+      if (!PyFloat_Check(one.ptr()) && !PyLong_Check(one.ptr())) fail_content(value);
+      const std::size_t length = path_.size();
+      extend(":", std::to_string(place++));
+      packer_.add(path_, number(one));
+      path_.resize(length);
+    });
   }
 
   /// name=item with weight 1.
@@ -183,8 +201,8 @@ class Walker {
 
   [[noreturn]] void fail_content(nb::handle value) const {
     fail_type(here() + ", feature '" + path_ + "': the value is a " + type_of(value) + " (" + shown(value) +
-              "); a value is a string, a bool, a number or a list of strings. Leave the feature out where there is "
-              "no value.");
+              "); a value is a string, a bool, a number, a list of strings, a vector of numbers or a dict of these. "
+              "Leave the feature out where there is no value.");
   }
 
   /// Sets are read in sorted order: their own order changes from run to run.
@@ -203,14 +221,21 @@ class Walker {
   }
 
   void check_string(nb::handle item) const {
-    if (!PyUnicode_Check(item.ptr()))
+    if (!is_text(item))
       fail_type(here() + " holds a " + type_of(item) + " (" + shown(item) +
                 "); a list of features holds strings. For weights use a dict {name: number}.");
   }
 
-  /// The UTF-8 bytes, which live as long as the string.
+  /// The UTF-8 bytes, which live as long as the string; bytes have to be UTF-8.
   std::string_view text(nb::handle string) const {
     Py_ssize_t size = 0;
+    if (PyBytes_Check(string.ptr())) {
+      size = PyBytes_GET_SIZE(string.ptr());
+      const char* raw = PyBytes_AS_STRING(string.ptr());
+      if (nb::steal(PyUnicode_DecodeUTF8(raw, size, nullptr)).is_valid()) return {raw, static_cast<std::size_t>(size)};
+      PyErr_Clear();
+      fail_value(here() + ": " + shown(string) + " is not UTF-8. Decode the bytes first.");
+    }
     const char* bytes = PyUnicode_AsUTF8AndSize(string.ptr(), &size);
     if (bytes == nullptr) {
       if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) nb::raise_python_error();

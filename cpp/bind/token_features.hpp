@@ -25,12 +25,16 @@ inline void check_token_features(const Ints& offsets, const Ints& indptr, const 
     }
 }
 
-/// The values of the features; null when all are 1.
-inline const double* checked_values(const nb::object& values, std::size_t count) {
-  if (values.is_none()) return nullptr;
-  const auto array = array_of<InArray<double, nb::ndim<1>>>(values, "values");
-  if (array.size() != count) throw std::invalid_argument("values must have one entry per feature index.");
-  return array.data();
+/// The values of the features, float64 or float32; null when all are 1.
+inline casimir::TokenValues checked_values(const nb::object& values, std::size_t count) {
+  if (values.is_none()) return static_cast<const double*>(nullptr);
+  const auto checked = [count](const auto& array) -> casimir::TokenValues {
+    if (array.size() != count) throw std::invalid_argument("values must have one entry per feature index.");
+    return array.data();
+  };
+  InArray<float, nb::ndim<1>> narrow;
+  if (nb::try_cast(values, narrow, false)) return checked(narrow);
+  return checked(array_of<InArray<double, nb::ndim<1>>>(values, "values"));
 }
 
 /// The true labels of all tokens, or null.

@@ -44,10 +44,11 @@ struct Rows {
         V moving[kHeld]{}, fixed[kHeld]{};
         for (std::int64_t f = begin; f < end; ++f) {
           const std::int64_t row = static_cast<std::int64_t>(x.indices[f]) * stride + j0 * W;
+          const double value = kValues ? x.values[f] : 1.0;
           for (int j = 0; j < kHeld; ++j) {
             if constexpr (kValues) {
-              moving[j] += L::load(w.v + row + j * W) * x.values[f];
-              if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W) * x.values[f];
+              moving[j] += L::load(w.v + row + j * W) * value;
+              if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W) * value;
             } else {
               moving[j] += L::load(w.v + row + j * W);
               if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W);

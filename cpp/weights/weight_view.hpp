@@ -14,11 +14,25 @@ struct WeightView {
   double a = 0.0;
 };
 
+/// The values of features, as doubles or as floats; null: all ones.
+class TokenValues {
+ public:
+  TokenValues(const double* wide) : wide_(wide) {}
+  TokenValues(const float* narrow) : narrow_(narrow) {}
+
+  explicit operator bool() const { return wide_ || narrow_; }
+  double operator[](std::int64_t f) const { return wide_ ? wide_[f] : static_cast<double>(narrow_[f]); }
+
+ private:
+  const double* wide_ = nullptr;
+  const float* narrow_ = nullptr;
+};
+
 /// The sparse features of consecutive tokens: token t has indices[indptr[t]:indptr[t + 1]], in ascending order.
 struct TokenFeatures {
   const std::int64_t* indptr;
   const std::uint32_t* indices;
-  const double* values;  // null: all ones
+  TokenValues values;
 };
 
 /// Where a scatter adds: v += a * x, and q += b * x when q is not null; only rows in [row_begin, row_end).

@@ -3,21 +3,25 @@
     {"word": "Paris"}   feature "word=Paris", weight 1        {"title": True}    feature "title", weight 1
     {"freq": 0.3}       feature "freq", weight 0.3            {"title": False}   no feature (nor does weight 0 make one)
     "word=Paris"        feature "word=Paris", weight 1        {"in": ["a", "b"]} features "in=a" and "in=b", weight 1
+    {"next": {"a": 2}}  feature "next:a", weight 2            {"emb": vector}    features "emb:0", "emb:1", ...
 
-A feature's number is its bucket, floor(hash64(name) * n_features / 2^64), or its place in an exact vocabulary.
+A feature's number is its bucket, floor(hash64(name) * n_features / 2^64), or its place in an exact vocabulary. The
+features of a sentence that is a matrix are its columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, SupportsIndex
 
 import numpy as np
 
+from casimir._matrices import is_matrix, pack_matrices
 from casimir._native import core
 from casimir.scores import ragged_rows
-from casimir.vocabulary import Vocabulary
+from casimir.vocabulary import Columns, Vocabulary
 
 DEFAULT_N_FEATURES = 2**18
 HASH_VERSION: int = core.hash_version
@@ -37,9 +41,9 @@ class PackedSequences:
     offsets: np.ndarray  # int64[n + 1]
     indptr: np.ndarray  # int64[T + 1]
     indices: np.ndarray  # uint32[nnz]
-    values: np.ndarray | None  # float64[nnz]; None: every weight is 1
+    values: np.ndarray | None  # float64[nnz] or float32[nnz]; None: every weight is 1
     n_features: int
-    vocabulary: Vocabulary | None = field(default=None)  # None: hashed
+    vocabulary: Vocabulary | Columns | None = field(default=None)  # None: hashed
 
     def __post_init__(self) -> None:
         _check_array("offsets", self.offsets, np.int64)
@@ -57,7 +61,8 @@ class PackedSequences:
         if len(self.indices) and int(self.indices.max()) >= self.n_features:
             raise ValueError(f"a feature index is {int(self.indices.max())}; it must be below {self.n_features}.")
         if self.values is not None:
-            _check_array("values", self.values, np.float64)
+            is_narrow = getattr(self.values, "dtype", None) == np.float32
+            _check_array("values", self.values, np.float32 if is_narrow else np.float64)
             if len(self.values) != len(self.indices):
                 raise ValueError(f"there are {len(self.values)} values for {len(self.indices)} indices.")
 
@@ -69,7 +74,7 @@ class PackedSequences:
         indices: np.ndarray,
         values: np.ndarray | None,
         n_features: int,
-        vocabulary: Vocabulary | None = None,
+        vocabulary: Vocabulary | Columns | None = None,
     ) -> PackedSequences:
         """The same object without a look at its arrays: for code that made them itself."""
         made = object.__new__(cls)
@@ -140,7 +145,7 @@ class PackedSequences:
         return PackedSequences.unchecked(*found, self.n_features, self.vocabulary)
 
     def __repr__(self) -> str:
-        kind = "hashed" if self.vocabulary is None else "exact"
+        kind = "hashed" if self.vocabulary is None else "columns" if isinstance(self.vocabulary, Columns) else "exact"
         return (
             f"PackedSequences({len(self)} sequences, {self.n_tokens} tokens, {len(self.indices)} features "
             f"of {self.n_features} {kind}, {self.nbytes / 2**20:.1f} MiB)"
@@ -151,12 +156,15 @@ def pack(
     sequences: Iterable[Iterable[Any]] | PackedSequences,
     n_features: int | None = DEFAULT_N_FEATURES,
     *,
-    vocabulary: Vocabulary | None = None,
+    vocabulary: Vocabulary | Columns | None = None,
 ) -> PackedSequences:
     """Token features in flat arrays, to be used in `fit` and `predict` as often as wanted.
 
-    sequences: each is a list of tokens; a token is a dict {name: str | bool | number} or an iterable of strings
-    n_features: number of hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`)
+    sequences: each is a list of tokens; a token is a dict {name: str | bool | number} or an iterable of strings. A
+        value may be a vector or a dict again. Or each is a matrix, dense or sparse, with a row per token. They may come
+        from a generator, which is read once
+    n_features: number of hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`). Columns of
+        matrices have their numbers
     vocabulary: from the training data; its numbers are used, and features it does not hold are dropped
 
     >>> X = pack([[{"word": "Paris", "title": True}, {"word": "sleeps"}]])
@@ -165,7 +173,7 @@ def pack(
     """
     if n_features is not None:
         _check_n_features(n_features)
-    if vocabulary is not None and not isinstance(vocabulary, Vocabulary):
+    if vocabulary is not None and not isinstance(vocabulary, Vocabulary | Columns):
         raise TypeError(
             f"vocabulary must be a Vocabulary, such as X.vocabulary of pack(..., n_features=None); got a "
             f"{type(vocabulary).__name__}. For a list of names write Vocabulary(names)."
@@ -177,6 +185,14 @@ def pack(
             f"pack needs a list of sequences, each a list of tokens; got a {type(sequences).__name__}. "
             "For a single sequence write pack([sequence])."
         )
+    if not isinstance(sequences, list | tuple):
+        iterator = iter(sequences)
+        first = next(iterator, None)
+        sequences = () if first is None else chain((first,), iterator)
+    else:
+        first = sequences[0] if sequences else None
+    if hasattr(first, "shape") or isinstance(vocabulary, Columns):
+        return _of_matrices(sequences, first, vocabulary)
     if vocabulary is not None:
         offsets, indptr, indices, values = core.pack_known(sequences, vocabulary._table)
     elif n_features is not None:
@@ -192,7 +208,18 @@ def pack(
     return PackedSequences.unchecked(offsets, indptr, indices, values, int(n_features), vocabulary)
 
 
-def _as_packed(X: PackedSequences, n_features: int | None, vocabulary: Vocabulary | None) -> PackedSequences:
+def _of_matrices(sequences: Iterable[Any], first: Any, vocabulary: Vocabulary | Columns | None) -> PackedSequences:
+    """Of sentences of which the first has a shape, or which are read by columns."""
+    if not is_matrix(first):
+        given = f"a {type(first).__name__}" + (f" of shape {list(first.shape)}" if hasattr(first, "shape") else "")
+        raise ValueError(f"sequence 0 is {given}; it must be a matrix with a row per token.")
+    if isinstance(vocabulary, Vocabulary):
+        raise ValueError("the sequences are matrices, but features with names are asked for; give a dict per token.")
+    arrays, n_columns = pack_matrices(sequences, None if vocabulary is None else len(vocabulary))
+    return PackedSequences.unchecked(*arrays, n_columns, Columns(n_columns) if vocabulary is None else vocabulary)
+
+
+def _as_packed(X: PackedSequences, n_features: int | None, vocabulary: Vocabulary | Columns | None) -> PackedSequences:
     if vocabulary is not None:
         if X.vocabulary is None or X.vocabulary != vocabulary:
             other = "hashed features" if X.vocabulary is None else "another vocabulary"

@@ -1,4 +1,4 @@
-"""Feature name <-> number, for the exact-vocabulary mode of `pack`."""
+"""Feature name <-> number: exact vocabularies, and the columns of matrices."""
 
 from __future__ import annotations
 
@@ -92,3 +92,40 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} names)"
+
+
+class Columns:
+    """The features of sentences that are matrices: column j is number j. Reads like a vocabulary of their names.
+
+    >>> Columns(300)[7], len(Columns(300))
+    ('column 7', 300)
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self._size = n_columns
+
+    def find(self, name: str) -> int | None:
+        """The number of `name`, or None."""
+        text = name.removeprefix("column ")
+        is_one = text.isascii() and text.isdigit() and name == f"column {int(text)}" and int(text) < self._size
+        return int(text) if is_one else None
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, number: int) -> str:
+        return f"column {range(self._size)[number]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"column {j}" for j in range(self._size))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return self._size == other._size if isinstance(other, Columns) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Columns({self._size})"

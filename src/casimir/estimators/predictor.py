@@ -20,7 +20,7 @@ from casimir.models.linear import LinearChainModel
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
 from casimir.structures.chain import Chain
-from casimir.vocabulary import Vocabulary
+from casimir.vocabulary import Columns, Vocabulary
 
 _CHUNK = 2048  # sentences scored at a time where every part's score or marginal is kept
 
@@ -32,14 +32,14 @@ class ChainPredictor:
     w            float64[d], as `LinearChainModel` reads it
     classes      the L labels
     n_features   of the packed sequences it reads
-    vocabulary   of the features; None: hashed
+    vocabulary   of the features; `Columns` where sentences are matrices; None: hashed
     rules        which label sequences are valid; None: all
     """
 
     w: FloatArray
     classes: tuple[Label, ...]
     n_features: int
-    vocabulary: Vocabulary | None
+    vocabulary: Vocabulary | Columns | None
     threads: int | None = None
     rules: LabelRules | None = None
 
@@ -73,7 +73,7 @@ class ChainPredictor:
         cls,
         rows: FloatArray,
         classes: tuple[Label, ...],
-        vocabulary: Vocabulary | None,
+        vocabulary: Vocabulary | Columns | None,
         rules: LabelRules | None = None,
     ) -> ChainPredictor:
         """The predictor whose `rows` are these."""
@@ -87,6 +87,8 @@ class ChainPredictor:
             packed = pack(X, n_features=None, vocabulary=self.vocabulary)
         else:
             packed = pack(X, n_features=self.n_features)
+            if packed.vocabulary is not None:
+                raise ValueError("X has matrices, but the model reads features with names; give a dict per token.")
         if not len(packed):
             raise ValueError("X has no sequences; it needs at least one.")
         return packed

@@ -14,7 +14,7 @@ from casimir.vocabulary import Vocabulary
 def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredictor:
     """The same predictor, weights of features that are at most `threshold` set to 0, names without weights forgotten.
 
-    The number of a hashed feature is its bucket, so all buckets stay.
+    The number of a hashed feature is its bucket, and that of a column its place, so these stay.
     """
     if not 0.0 <= threshold < np.inf:
         raise ValueError(f"threshold={threshold!r}; it must be a number, 0 or larger.")
@@ -22,7 +22,7 @@ def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredic
     unary = rows[:n_features]
     unary[np.abs(unary) <= threshold] = 0.0
     kept, vocabulary = np.arange(n_features), predictor.vocabulary
-    if vocabulary is not None:
+    if isinstance(vocabulary, Vocabulary):
         kept = np.flatnonzero(unary.any(axis=1))
         vocabulary = Vocabulary(vocabulary[j] for j in kept.tolist())
         kept = kept if len(kept) else np.zeros(1, dtype=np.int64)  # a model has one row at the least

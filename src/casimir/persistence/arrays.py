@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from casimir.scores import FloatArray
-from casimir.vocabulary import Vocabulary
+from casimir.vocabulary import Columns, Vocabulary
 
 
 def encode_rows(name: str, matrix: FloatArray) -> dict[str, np.ndarray]:
@@ -65,14 +65,21 @@ def _of_entries(name: str, arrays: Mapping[str, np.ndarray], shape: np.ndarray) 
     return matrix
 
 
-def encode_vocabulary(name: str, vocabulary: Vocabulary) -> dict[str, np.ndarray]:
-    """All names as one UTF-8 text, and where each begins."""
+def encode_vocabulary(name: str, vocabulary: Vocabulary | Columns) -> dict[str, np.ndarray]:
+    """All names as one UTF-8 text, and where each begins; of columns their number."""
+    if isinstance(vocabulary, Columns):
+        return {f"{name}.columns": np.array([len(vocabulary)], np.int64)}
     text, offsets = vocabulary.to_arrays()
     return {f"{name}.text": text, f"{name}.offsets": offsets}
 
 
-def decode_vocabulary(name: str, arrays: Mapping[str, np.ndarray]) -> Vocabulary | None:
+def decode_vocabulary(name: str, arrays: Mapping[str, np.ndarray]) -> Vocabulary | Columns | None:
     """The vocabulary that `encode_vocabulary` was given; None when there is none."""
+    if f"{name}.columns" in arrays:
+        columns = _needed(f"{name}.columns", arrays, 1)
+        if columns.dtype != np.int64 or len(columns) != 1 or not 0 < columns[0] < 2**32:
+            raise ValueError(f"the model file has {name!r} of {columns.tolist()} columns; it is damaged.")
+        return Columns(int(columns[0]))
     if f"{name}.text" not in arrays and f"{name}.offsets" not in arrays:
         return None
     text, offsets = _needed(f"{name}.text", arrays, 1), _needed(f"{name}.offsets", arrays, 1)
