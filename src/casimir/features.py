@@ -163,7 +163,7 @@ def pack(
     sequences: each is a list of tokens; a token is a dict {name: str | bool | number} or an iterable of strings. A
         value may be a vector or a dict again. Or each is a matrix, dense or sparse, with a row per token. They may come
         from a generator, which is read once
-    n_features: number of hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`). Columns of
+    n_features: hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`). Columns of
         matrices have their numbers
     vocabulary: from the training data; its numbers are used, and features it does not hold are dropped
 
@@ -206,6 +206,15 @@ def pack(
         n_features = max(1, len(vocabulary))
     assert n_features is not None
     return PackedSequences.unchecked(offsets, indptr, indices, values, int(n_features), vocabulary)
+
+
+def pack_more(sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary) -> PackedSequences:
+    """As `pack`, with a copy of the vocabulary to which names that it does not hold are added."""
+    grown = Vocabulary.from_arrays(*vocabulary.to_arrays())
+    arrays = core.pack_growing(sequences, grown._table)
+    if len(arrays[0]) == 1:
+        raise ValueError("pack was given no sequences; it needs at least one.")
+    return PackedSequences.unchecked(*arrays, max(1, len(grown)), grown)
 
 
 def _of_matrices(sequences: Iterable[Any], first: Any, vocabulary: Vocabulary | Columns | None) -> PackedSequences:

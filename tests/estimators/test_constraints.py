@@ -70,8 +70,10 @@ def test_the_scheme_is_found_in_the_labels(scheme: str) -> None:
 
 def test_what_the_training_labels_break_stays_allowed_with_a_warning() -> None:
     y = [*Y, ["I-y", "O", "I-x"]]
-    with pytest.warns(UserWarning, match=r"look like IOB2, and 2 places .* 'O' before 'I-x' \(1\), 'I-y' at the start"):
+    words = r"look like IOB2, and 2 places .* 'O' before 'I-x' \(1\), 'I-y' at the start"
+    with pytest.warns(UserWarning, match=words) as caught:
         tagger = cs.SequenceTagger(constraints="auto").fit([*X, X[2]], y)
+    assert caught[0].filename == __file__
     rules = tagger.constraints_
     assert rules is not None
     number = {label: j for j, label in enumerate(tagger.classes_)}

@@ -202,7 +202,7 @@ def test_a_start_may_be_any_array_of_numbers() -> None:
         ({"tol": None}, TypeError, "tol=None; it must be a number"),
         ({"solver": "auto"}, TypeError, r"solver='auto'; it must be a solver such as BCFW\(\)"),
         ({"solver": cs.BCFW(), "w0": np.ones(28)}, ValueError, "BCFW starts at w = 0"),
-        ({"solver": cs.DualProximal(), "w0": np.ones(28)}, ValueError, "DualProximal starts at w = 0"),
+        ({"solver": cs.SDCA(), "w0": np.ones(28)}, ValueError, "SDCA starts at w = 0"),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Exception], message: str) -> None:

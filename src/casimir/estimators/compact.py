@@ -58,10 +58,26 @@ class UsedFeatures:
         small = PackedSequences.unchecked(X.offsets, indptr, number[X.indices[kept]], values, len(used))
         return cls(X.n_features, used), small
 
-    def expand(self, w: FloatArray, n_labels: int) -> FloatArray:
-        """The weights of all features from those of the used ones, in memory of their own: solvers change w later."""
+    def expand(self, w: FloatArray, n_labels: int, onto: FloatArray | None = None) -> FloatArray:
+        """The weights of all features from those of the used ones, in memory of their own: solvers change w later.
+
+        onto  the weights of features that are not used; None: 0
+        """
         if self.used is None:
             same = aligned_zeros(len(w))
             same[:] = w
             return same
-        return WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)
+        wide = WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)
+        if onto is not None:
+            layout, rest = WeightRows(self.n_features, n_labels, CHAIN_ENDS), np.ones(self.n_features, dtype=np.bool_)
+            rest[self.used] = False
+            layout.unary(wide)[rest] = layout.unary(onto)[rest]
+        return wide
+
+    def compress(self, w: FloatArray, n_labels: int) -> FloatArray:
+        """The weights of the used features from those of all."""
+        if self.used is None:
+            return w
+        rows = WeightRows(self.n_features, n_labels, CHAIN_ENDS).rows(w)
+        small = WeightRows(len(self.used), n_labels, CHAIN_ENDS)
+        return small.weights(np.concatenate([rows[self.used], rows[self.n_features :]]))

@@ -79,7 +79,7 @@ def _found(classes: Sequence[Any], seen: npt.NDArray[np.int64]) -> LabelRules:
         warnings.warn(
             f"constraints='auto': the labels look like {scheme}, and {count} places in training break it: "
             f"{', '.join(pairs)}{more}. These stay allowed.",
-            stacklevel=4,
+            stacklevel=5,
         )
     return LabelRules(follows | (seen > 0), scheme)
 

@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from casimir._outputs import Outputs
+from casimir._threads import n_threads
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.constraints import LabelRules, label_rules
+from casimir.estimators.growing import carried, check_steps, classes_after, packed_after
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
@@ -26,7 +28,7 @@ from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
-from casimir.penalties import ElasticNet
+from casimir.penalties import ElasticNet, Penalty, Proximal, Ridge
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray
 from casimir.solvers import Result, TraceRow, minimize
@@ -61,7 +63,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                   or an array bool[L, L] (from, to) in the order of classes_; or pairs (from, to) of labels that must
                   not follow one another, with None for the start or the end of a sentence
     min_frequency leave out features that fewer tokens have; of hashed features it is the bucket that is counted
-    n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
+    warm_start    True: another `fit` begins at the weights of the last one, in new features and labels too. "auto" and
+                  "dual" have them as their first centre, which saves little; "bcfw", "sdca" and "eg" cannot
+    n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs, -2 one less, and so on
     verbose       show progress on stderr
 
     After `fit`: classes_ object[L]; objective_, dual_ (no weights have a lower objective), gap_ (their relative
@@ -89,6 +93,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         label_costs: Any = None,
         constraints: Any = None,
         min_frequency: int = 0,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -104,6 +109,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.label_costs = label_costs
         self.constraints = constraints
         self.min_frequency = min_frequency
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -125,23 +131,59 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
         labels = LabelSequences.of(y, packed.offsets)
-        classes = labels.classes()
+        before = getattr(self, "predictor_", None) if self.warm_start else None
+        return self._train(packed, labels, labels.classes(), sample_weight, callbacks, before)
+
+    def partial_fit(
+        self, X: Any, y: Any, *, classes: Iterable[Label] | None = None, sample_weight: Any = None
+    ) -> SequenceTagger:
+        """Go on with a batch of new sentences: w = argmin_v mean loss of the batch at v + (lam/2) |v - w|^2.
+
+        The first batch is a `fit`. Each further one is a certified step from the weights so far, after `fit` too: lam
+        is 1 over the sentences of the batch unless it is given, and objective_, gap_ and trace_ are those of the step.
+        New features and labels may appear in any batch; classes announces labels that the first ones do not have.
+        """
+        check_steps(self)
+        before = getattr(self, "predictor_", None)
+        packed = packed_after(before, X, self.n_features)
+        labels = LabelSequences.of(y, packed.offsets)
+        known = classes_after(before, labels.classes(), classes)
+        return self._train(packed, labels, known, sample_weight, (), before, is_step=before is not None)
+
+    def _train(
+        self,
+        packed: PackedSequences,
+        labels: LabelSequences,
+        classes: tuple[Label, ...],
+        sample_weight: Any,
+        callbacks: Iterable[TaggerCallback],
+        before: ChainPredictor | None,
+        *,
+        is_step: bool = False,
+    ) -> SequenceTagger:
+        """From the weights of the model before, where there is one; is_step: the penalty is around them."""
         features, compact = UsedFeatures.of(packed, self.min_frequency)
         places = labels.places(classes)
         rules = None if self.constraints is None else label_rules(self.constraints, classes, places)
         truth = label_masks(labels, classes) if labels.is_partial else places
-        objective = self._objective(compact, truth, places, classes, rules, sample_weight)
+        wide = w0 = None
+        if before is not None:
+            wide = carried(before, packed, classes)
+            w0 = features.compress(wide, len(classes))
+        objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
         solver = choose(self.solver, objective)
         if objective.sets is not None:
             solver = around(solver)
 
         def predictor(w: FloatArray) -> ChainPredictor:
-            full = features.expand(w, len(classes))
+            full = features.expand(w, len(classes), wide if is_step else None)
             return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads(), rules)
 
         epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
-        train = partial(minimize, objective, solver, epochs, self.tol, seed)
+        if is_step and getattr(solver, "starts_at_zero", False):
+            w0 = None  # the centre of the penalty is where it starts
+        train = partial(minimize, objective, solver, epochs, self.tol, seed, w0=w0)
         result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
         self.solver_ = solver
         self._set_result(result, predictor(result.w))
@@ -225,17 +267,25 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         classes: tuple[Label, ...],
         rules: LabelRules | None,
         sample_weight: Any,
+        center: FloatArray | None = None,
     ) -> Objective:
         model, chain = LinearChainModel(X, len(classes)), Chain(len(classes)) if rules is None else rules.chain
         n = len(X) if sample_weight is None else float(np.sum(sample_weight))
         lam = (1.0 / n if n > 0.0 else 1.0) if self.lam is None else _number(self.lam, "lam")
         loss, weights = self._loss(classes, places, sample_weight)
-        self.lam_, penalty = lam, lam if self.l1_ratio == 0.0 else ElasticNet(lam, self.l1_ratio)
+        penalty: Penalty | float = lam if self.l1_ratio == 0.0 else ElasticNet(lam, self.l1_ratio)
+        self.lam_ = lam
+        if center is not None:
+            penalty = Proximal(Ridge(0.0), lam, center)
         return Objective(model, chain, loss, y, penalty, weights, n_threads=self._threads())
 
     def _threads(self) -> int | None:
-        """scikit-learn writes -1 for all CPUs."""
-        return None if self.n_jobs is None or self.n_jobs == -1 else positive_int(self.n_jobs, "n_jobs")
+        """As scikit-learn counts: -1 is all CPUs, -2 all but one."""
+        if self.n_jobs is None or self.n_jobs == -1:
+            return None
+        if isinstance(self.n_jobs, int) and self.n_jobs < 0:
+            return max(1, n_threads() + 1 + self.n_jobs)
+        return positive_int(self.n_jobs, "n_jobs")
 
     def _loss(self, classes: tuple[Label, ...], y: Outputs, sample_weight: Any) -> tuple[Loss, Any]:
         """The loss, and how much every sentence counts."""
@@ -253,13 +303,13 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         where = f"after {self.trace_[-1].epoch} epochs at a certified relative gap of {self.gap_:.1e}"
         if self.status_ == "interrupted":
             warnings.warn(
-                f"Training was interrupted {where}; the best weights so far are kept.", ConvergenceWarning, stacklevel=3
+                f"Training was interrupted {where}; the best weights so far are kept.", ConvergenceWarning, stacklevel=4
             )
         elif self.status_ == "epochs":
             warnings.warn(
                 f"Training ended {where}; tol={self.tol:.1e} was asked for. Raise max_epochs, lam or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _fitted(self) -> ChainPredictor:

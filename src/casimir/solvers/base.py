@@ -66,7 +66,10 @@ class Monitor(Protocol):
 
 
 class Solver(Protocol):
-    """A frozen dataclass of hyperparameters. One that has `starts_at_zero` set to True takes no other w0."""
+    """A frozen dataclass of hyperparameters.
+
+    One that has `starts_at_zero` set to True gains nothing from another w0, or takes none; wrappers give it none.
+    """
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         """Minimises F from w0, which is left alone; returns when monitor.epoch says so."""

@@ -15,7 +15,7 @@ from casimir.penalties import Proximal
 from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
-from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
+from casimir.solvers.bcfw import BCFW, dual_start
 from casimir.solvers.proximal_kappa import Kappa, has_bounded_dual, hinge_kappa, smooth_kappa
 from casimir.solvers.sdca import SDCA, memory_of
 
@@ -31,7 +31,8 @@ _INNER: dict[str | None, BCFW | SDCA] = {
 class DualProximal:
     """w_k ~ argmin_w F(w) + (kappa_k/2) |w - z_k|^2; the subproblems are solved in the dual, without smoothing.
 
-    It certifies small gaps fastest and is what "auto" takes. Starts at w = 0, as its inner solvers.
+    It certifies small gaps fastest and is what "auto" takes. w0 is the first centre z_0; the dual variables start at
+    the truth wherever that is, so a good w0 saves no more than a tenth of the oracle calls.
 
     inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
            from one subproblem to the next. None: the one that fits the loss, BCFW with one light and 6
@@ -43,7 +44,7 @@ class DualProximal:
     not at all, and there the average of the w_k is looked at as well.
     """
 
-    starts_at_zero: ClassVar[bool] = True
+    starts_at_zero: ClassVar[bool] = True  # what wraps it gives it no start; a penalty's centre serves as one
 
     inner: BCFW | SDCA | None = None
     kappa: float | None = None
@@ -59,7 +60,6 @@ class DualProximal:
             raise ValueError(f"kappa={self.kappa}; it must be positive, or None for the default.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
-        check_no_start(w0, "DualProximal")
         inner = self._inner(objective)
         is_free = self.kappa is None and not has_bounded_dual(objective)
         if isinstance(inner, SDCA):
@@ -67,7 +67,7 @@ class DualProximal:
         else:
             first, manner = hinge_kappa(objective), _Manner(averages=True, beta=_hinge_extrapolation(objective))
         kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA))
-        _Run(objective, inner, kappa, manner, rng, monitor).run()
+        _Run(objective, inner, kappa, manner, rng, monitor, w0).run()
 
     def _inner(self, objective: Objective) -> BCFW | SDCA:
         inner = self.inner or _INNER.get(objective.dual_variables)
@@ -117,10 +117,11 @@ class _Run:
         manner: _Manner,
         rng: np.random.Generator,
         monitor: Monitor,
+        w0: FloatArray,
     ) -> None:
         self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
         self.kappa = kappa
-        rest = _resting_point(objective)
+        rest = w0 if w0.any() else _resting_point(objective)
         self.z, self.before, self.mean = (aligned_zeros(objective.n_params) for _ in range(3))
         self.z[:] = self.before[:] = rest
         penalty = Proximal(objective.penalty, kappa.value, self.z)
