@@ -79,7 +79,7 @@ class RecursionGuard {
 
 class Walker {
  public:
-  explicit Walker(casimir::FeatureIndex index) : packer_(index) {}
+  Walker(casimir::FeatureIndex index, std::string_view separator) : packer_(index), separator_(separator) {}
 
   void sequences(nb::handle all) {
     for_each(all, [this](nb::handle one) {
@@ -140,6 +140,7 @@ class Walker {
   void feature(nb::handle value) {
     PyObject* raw = value.ptr();
     if (PyUnicode_Check(raw)) return joined(text(value));
+    if (PyBytes_Check(raw)) return joined(text(decoded(value)));
     if (raw == Py_True) return packer_.add(path_, 1.0);
     if (raw == Py_False) return;
     if (is_number(value)) return packer_.add(path_, number(value));
@@ -147,7 +148,7 @@ class Walker {
       return strings(value, [this](std::string_view item) { joined(item); });
     if (const nb::object dict = as_dict(value); dict.is_valid()) {
       const RecursionGuard guard;
-      return named_values(dict, "=");
+      return named_values(dict, separator_);
     }
     fail_content(value);
   }
@@ -155,7 +156,7 @@ class Walker {
   /// name=item with weight 1.
   void joined(std::string_view item) {
     const std::size_t length = path_.size();
-    extend("=", item);
+    extend(separator_, item);
     packer_.add(path_, 1.0);
     path_.resize(length);
   }
@@ -163,6 +164,16 @@ class Walker {
   void extend(std::string_view separator, std::string_view part) {
     path_ += separator;
     path_ += part;
+  }
+
+  nb::object decoded(nb::handle bytes) const {
+    nb::object string = nb::steal(PyUnicode_FromEncodedObject(bytes.ptr(), "utf-8", "strict"));
+    if (!string.is_valid()) {
+      PyErr_Clear();
+      fail_value(here() + ", feature '" + path_ + "': the bytes " + shown(bytes) +
+                 " are not valid UTF-8. Decode them first.");
+    }
+    return string;
   }
 
   double number(nb::handle value) {
@@ -226,13 +237,14 @@ class Walker {
   [[noreturn]] static void fail_value(const std::string& what) { throw nb::value_error(what.c_str()); }
 
   casimir::Packer packer_;
+  std::string_view separator_;
   std::string path_;
   std::size_t sequence_ = 0, token_ = 0;
 };
 
 /// (offsets, indptr, indices, values or None)
-nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index) {
-  Walker walker(index);
+nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_view separator) {
+  Walker walker(index, separator);
   walker.sequences(sequences);
   casimir::PackedFeatures packed = std::move(walker).finish();
   const size_t n = packed.offsets.size(), tokens = packed.indptr.size(), nnz = packed.indices.size();
@@ -288,20 +300,24 @@ void bind_pack(nb::module_& m) {
   // The Python objects are read all the way, so the GIL stays with these calls.
   m.def(
       "pack_hashed",
-      [](nb::handle sequences, uint32_t n_features) {
+      [](nb::handle sequences, uint32_t n_features, std::string_view separator) {
         if (n_features == 0) throw std::invalid_argument("n_features must be at least 1");
-        return pack(sequences, casimir::FeatureIndex::hashed(n_features));
+        return pack(sequences, casimir::FeatureIndex::hashed(n_features), separator);
       },
-      nb::arg("sequences"), nb::arg("n_features"),
+      nb::arg("sequences"), nb::arg("n_features"), nb::arg("separator") = "=",
       "(offsets, indptr, indices, values or None); bucket = hash of name.");
   m.def(
       "pack_known",
-      [](nb::handle sequences, const FeatureTable& table) {
-        return pack(sequences, casimir::FeatureIndex::known(table));
+      [](nb::handle sequences, const FeatureTable& table, std::string_view separator) {
+        return pack(sequences, casimir::FeatureIndex::known(table), separator);
       },
-      nb::arg("sequences"), nb::arg("table"), "As pack_hashed; names that are not in the table are dropped.");
+      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=",
+      "As pack_hashed; names that are not in the table are dropped.");
   m.def(
       "pack_growing",
-      [](nb::handle sequences, FeatureTable& table) { return pack(sequences, casimir::FeatureIndex::growing(table)); },
-      nb::arg("sequences"), nb::arg("table"), "As pack_hashed; new names are added to the table.");
+      [](nb::handle sequences, FeatureTable& table, std::string_view separator) {
+        return pack(sequences, casimir::FeatureIndex::growing(table), separator);
+      },
+      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=",
+      "As pack_hashed; new names are added to the table.");
 }

@@ -152,12 +152,14 @@ def pack(
     n_features: int | None = DEFAULT_N_FEATURES,
     *,
     vocabulary: Vocabulary | None = None,
+    separator: str = "=",
 ) -> PackedSequences:
     """Token features in flat arrays, to be used in `fit` and `predict` as often as wanted.
 
     sequences: each is a list of tokens; a token is a dict {name: str | bool | number} or an iterable of strings
     n_features: number of hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`)
     vocabulary: from the training data; its numbers are used, and features it does not hold are dropped
+    separator: between the name and the value of a feature; CRFsuite's Python packages write ":"
 
     >>> X = pack([[{"word": "Paris", "title": True}, {"word": "sleeps"}]])
     >>> len(X), X.n_tokens, X.n_features
@@ -178,12 +180,12 @@ def pack(
             "For a single sequence write pack([sequence])."
         )
     if vocabulary is not None:
-        offsets, indptr, indices, values = core.pack_known(sequences, vocabulary._table)
+        offsets, indptr, indices, values = core.pack_known(sequences, vocabulary._table, separator)
     elif n_features is not None:
-        offsets, indptr, indices, values = core.pack_hashed(sequences, int(n_features))
+        offsets, indptr, indices, values = core.pack_hashed(sequences, int(n_features), separator)
     else:
         vocabulary = Vocabulary()
-        offsets, indptr, indices, values = core.pack_growing(sequences, vocabulary._table)
+        offsets, indptr, indices, values = core.pack_growing(sequences, vocabulary._table, separator)
     if len(offsets) == 1:
         raise ValueError("pack was given no sequences; it needs at least one.")
     if vocabulary is not None:
