@@ -41,7 +41,7 @@ def get_scorer(scoring: Any) -> Any:
         return SCORERS[scoring]
     if scoring not in get_scorer_names():
         raise ValueError(
-            f"scoring={scoring!r}; it must be one of {', '.join(SCORERS)}, a name that scikit-learn knows, or a function "
-            "of (estimator, X, y)."
+            f"scoring={scoring!r}; it must be one of {', '.join(SCORERS)}, a name that scikit-learn knows, or a "
+            "function of (estimator, X, y)."
         )
     return of_sklearn(scoring)
