@@ -79,7 +79,8 @@ class RecursionGuard {
 
 class Walker {
  public:
-  Walker(casimir::FeatureIndex index, std::string_view separator) : packer_(index), separator_(separator) {}
+  Walker(casimir::FeatureIndex index, std::string_view separator, bool keeps_zeros)
+      : packer_(index, keeps_zeros), separator_(separator) {}
 
   void sequences(nb::handle all) {
     for_each(all, [this](nb::handle one) {
@@ -142,7 +143,7 @@ class Walker {
     if (PyUnicode_Check(raw)) return joined(text(value));
     if (PyBytes_Check(raw)) return joined(text(decoded(value)));
     if (raw == Py_True) return packer_.add(path_, 1.0);
-    if (raw == Py_False) return;
+    if (raw == Py_False) return packer_.add(path_, 0.0);
     if (is_number(value)) return packer_.add(path_, number(value));
     if (PyList_Check(raw) || PyTuple_Check(raw) || is_set(value))
       return strings(value, [this](std::string_view item) { joined(item); });
@@ -243,8 +244,9 @@ class Walker {
 };
 
 /// (offsets, indptr, indices, values or None)
-nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_view separator) {
-  Walker walker(index, separator);
+nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_view separator,
+               bool keeps_zeros = false) {
+  Walker walker(index, separator, keeps_zeros);
   walker.sequences(sequences);
   casimir::PackedFeatures packed = std::move(walker).finish();
   const size_t n = packed.offsets.size(), tokens = packed.indptr.size(), nnz = packed.indices.size();
@@ -315,9 +317,9 @@ void bind_pack(nb::module_& m) {
       "As pack_hashed; names that are not in the table are dropped.");
   m.def(
       "pack_growing",
-      [](nb::handle sequences, FeatureTable& table, std::string_view separator) {
-        return pack(sequences, casimir::FeatureIndex::growing(table), separator);
+      [](nb::handle sequences, FeatureTable& table, std::string_view separator, bool keeps_zeros) {
+        return pack(sequences, casimir::FeatureIndex::growing(table), separator, keeps_zeros);
       },
-      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=",
+      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=", nb::arg("keeps_zeros") = false,
       "As pack_hashed; new names are added to the table.");
 }

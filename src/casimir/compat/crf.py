@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from casimir.compat import certified, online
+from casimir.compat.attributes import SEPARATOR, pack_with_zeros, without_zeros
 from casimir.compat.log import TrainingLog, holdout_scores
 from casimir.compat.masks import KeptPairs
-from casimir.compat.model import SEPARATOR, Model
+from casimir.compat.model import Model
 from casimir.compat.parameters import Plan
 from casimir.compat.tagger import Tagger
 from casimir.estimators.labels import Label, LabelSequences
@@ -137,6 +138,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             bool(plan["all_possible_states"]),
             bool(plan["all_possible_transitions"]),
         )
+        packed = without_zeros(packed)
         log = TrainingLog(kept.count, bool(self.verbose))
         if X_dev is not None:
             log.holdout = _holdout(X_dev, y_dev, classes, packed)
@@ -234,7 +236,7 @@ def _packed(X: Any, y: Any) -> tuple[PackedSequences, LabelSequences]:
         X, y = [X[i] for i in full], [y[i] for i in full]
     if not X:
         raise ValueError("X has no tokens; fit needs at least one.")
-    packed = pack(X, None, separator=SEPARATOR)
+    packed = pack_with_zeros(X)
     return packed, LabelSequences.of(y, packed.offsets)
 
 

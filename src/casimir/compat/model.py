@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from casimir.compat.attributes import SEPARATOR
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences, pack
 from casimir.models.weight_rows import CHAIN_ENDS
 from casimir.scores import FloatArray, ragged_rows
 from casimir.vocabulary import Vocabulary
-
-SEPARATOR = ":"  # between the name and the value of an attribute, as python-crfsuite writes them
 
 
 @dataclass(frozen=True, eq=False)
