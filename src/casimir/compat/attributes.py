@@ -16,8 +16,8 @@ SEPARATOR = ":"  # between the name and the value of an attribute, as python-crf
 def pack_with_zeros(sentences: list[Any]) -> PackedSequences:
     """Every attribute with its value, 0 and False included; `KeptPairs` counts them."""
     vocabulary = Vocabulary()
-    arrays = core.pack_growing(sentences, vocabulary._table, SEPARATOR, True)
-    return PackedSequences.unchecked(*arrays, max(1, len(vocabulary)), vocabulary)
+    offsets, indptr, indices, values = core.pack_growing(sentences, vocabulary._table, SEPARATOR, True)
+    return PackedSequences.unchecked(offsets, indptr, indices, values, max(1, len(vocabulary)), vocabulary)
 
 
 def without_zeros(X: PackedSequences) -> PackedSequences:

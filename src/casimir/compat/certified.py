@@ -6,28 +6,31 @@ absolute values and 2 c2 / n of squares.
 
 from __future__ import annotations
 
-import warnings
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from casimir._outputs import Outputs
 from casimir.compat.log import TrainingLog
 from casimir.compat.masks import KeptPairs
 from casimir.compat.parameters import Plan
+from casimir.duality import relative_gap
 from casimir.features import PackedSequences
 from casimir.losses import Log
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
-from casimir.penalties import ElasticNet, Penalty, Ridge
+from casimir.penalties import ElasticNet, Ridge
 from casimir.scores import FloatArray
 from casimir.solvers import LBFGS, SDCA, DualProximal, Result, TraceRow, minimize
 from casimir.solvers.base import Solver
+from casimir.solvers.proximal_kappa import smooth_kappa
 from casimir.solvers.run import Callback
 from casimir.solvers.sdca import memory_of
 from casimir.structures.chain import Chain
 
 _MEMORY = 4e9  # bytes of dual variables above which L-BFGS takes over
-_LONG = 2000  # iterations where none are asked for
-_LEAST_SHARE = 0.04  # of c2 in c1, below which dual steps get slow: then they only find where L-BFGS starts
+_LONG = 300  # iterations of dual steps where none are asked for; L-BFGS goes on where they were not enough,
+_VERY_LONG = 10_000  # with as many of its own
+_LEAST_SHARE = 0.02  # of c2 in c1, below which dual steps get slow: then they only find where L-BFGS starts
 _OF_GUESS = 1e-3  # gap of what L-BFGS starts from
 _PERIOD = 10  # iterations over which L-BFGS has to improve the objective by a share of delta, as CRFsuite's
 
@@ -53,12 +56,12 @@ def train(X: PackedSequences, y: Outputs, kept: KeptPairs, plan: Plan, log: Trai
     elif c2 > 0.0 and c2 >= _LEAST_SHARE * c1:
         result = run.certified(objective)
     else:
-        guess = None if c1 == 0.0 else run.guess(objective.with_penalty(_penalty(c1, _LEAST_SHARE * c1, n, strengths)))
-        result = run.quasi_newton(objective, guess)
+        near = None if c1 == 0.0 else objective.with_penalty(_penalty(c1, _LEAST_SHARE * c1, n, strengths))
+        result = run.quasi_newton(objective, None if near is None else run.guess(near))
     return Trained(result.w, n * result.objective, n * result.dual, result.gap)
 
 
-def _penalty(c1: float, c2: float, n: int, strengths: FloatArray) -> Penalty:
+def _penalty(c1: float, c2: float, n: int, strengths: FloatArray) -> Ridge | ElasticNet:
     if c1 == 0.0:
         return Ridge(2.0 * c2 / n, strengths=strengths)
     return ElasticNet((c1 + 2.0 * c2) / n, c1 / (c1 + 2.0 * c2), strengths=strengths)
@@ -72,15 +75,15 @@ class _Run:
         self._done = 0
 
     def certified(self, objective: Objective) -> Result:
-        result = self._minimize(objective, _dual_steps(), self._limit or _LONG, self._tol, None, self._report)
-        if result.status == "epochs" and self._limit is None:
-            self._warn(result)
-        return result
+        result = self._minimize(objective, _dual_steps(objective), self._limit or _LONG, self._tol, None, self._report)
+        if result.converged or self._limit is not None:
+            return result
+        return _with_bound(self.quasi_newton(objective, result.w), result.dual)
 
     def guess(self, objective: Objective) -> FloatArray:
         """Weights near the optimum: those of more squares, which dual steps find fast."""
         half = _LONG if self._limit is None else max(self._limit // 2, 1)
-        return self._minimize(objective, _dual_steps(), half, _OF_GUESS, None, self._report).w
+        return self._minimize(objective, _dual_steps(objective), half, _OF_GUESS, None, self._report).w
 
     def quasi_newton(self, objective: Objective, w0: FloatArray | None) -> Result:
         """L-BFGS, or OWL-QN, until _PERIOD iterations improve the objective by a share of delta at most."""
@@ -91,7 +94,7 @@ class _Run:
             values.append(row.objective)
             return len(values) > _PERIOD and values[-1 - _PERIOD] - values[-1] <= self._tol * values[-1]
 
-        left = _LONG if self._limit is None else max(self._limit - self._done, 1)
+        left = _VERY_LONG if self._limit is None else max(self._limit - self._done, 1)
         return self._minimize(objective, LBFGS(), left, 0.0, w0, report)
 
     def _minimize(
@@ -106,16 +109,15 @@ class _Run:
         self._log.add(self._done + row.epoch, self._n * row.objective, w, gap=row.gap)
         return False
 
-    def _warn(self, result: Result) -> None:
-        from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
-            f"Training ended after {self._done} iterations at a certified relative gap of {result.gap:.1e}; "
-            f"delta={self._tol:.1e} was asked for. Raise c2 or delta, or give max_iterations.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
+def _dual_steps(objective: Objective) -> DualProximal:
+    """With absolute values kappa stays as it begins: to follow the gap makes such runs wander."""
+    own: Any = objective.penalty
+    kappa = None if own.l1 == 0.0 else smooth_kappa(objective)
+    return DualProximal(SDCA(memory=_MEMORY), kappa=kappa)
 
 
-def _dual_steps() -> DualProximal:
-    return DualProximal(SDCA(memory=_MEMORY))
+def _with_bound(result: Result, dual: float) -> Result:
+    """The result with another lower bound of the same objective, where it is the better one."""
+    best = max(dual, result.dual)
+    return replace(result, dual=best, gap=relative_gap(result.objective, best))

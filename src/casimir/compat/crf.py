@@ -28,8 +28,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     """A linear chain with the weights, the objectives and the algorithms of CRFsuite.
 
     algorithm                 "lbfgs" and "l2sgd": min_w sum_i -log p(y_i | x_i) + c1 |w|_1 + c2 |w|^2, solved until no
-                              weights are better by a share of more than delta, which is certified where c2 is above
-                              0.04 c1. "ap", "pa", "arow": CRFsuite's online learners
+                              weights are better by a share of more than delta, which is certified unless c2 is tiny
+                              or below 0.02 c1. "ap", "pa", "arow": CRFsuite's online learners
     min_freq                  pairs of an attribute and a label, or of labels, whose values sum up to less have no
                               weight
     all_possible_states       whether attributes have weights with labels that they were never seen with
@@ -37,7 +37,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     c1, c2                    of lbfgs; c2 of l2sgd too. Default: 0 and 1
     max_iterations            epochs of the solver, each one or two visits to every sentence. Default: until it is
                               certified; 1000 for l2sgd, 100 for the online learners
-    delta                     of lbfgs and l2sgd, see above. Default: 1e-4
+    delta                     of lbfgs and l2sgd, see above. Default: 1e-5
     epsilon                   of the online learners: they end below this mean loss. Default: 0
     pa_type, c, error_sensitive, averaging     of pa. Default: 1, 1, True, True
     variance, gamma           of arow. Default: 1 and 1

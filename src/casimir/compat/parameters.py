@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-DEFAULT_GAP = 1e-4
+DEFAULT_GAP = 1e-5
 _SHARED = {"min_freq": 0.0, "all_possible_states": False, "all_possible_transitions": False}
 _L_BFGS = {"num_memories": 6, "epsilon": 1e-5, "period": 10, "linesearch": "MoreThuente", "max_linesearch": 20}
 _CALIBRATION = {"eta": 0.1, "rate": 2.0, "samples": 1000, "candidates": 10, "max_trials": 20}
