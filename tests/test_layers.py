@@ -12,7 +12,7 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary"},
-    {"structures", "features", "penalties", "persistence"},
+    {"structures", "features", "penalties", "persistence", "metrics"},
     {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},
@@ -20,7 +20,7 @@ LAYERS = [
     {"linearized"},
     {"solvers"},
     {"estimators", "torch"},
-    {"tasks"},
+    {"tasks", "compat"},
     {"experiments"},
     {"cli"},
 ]

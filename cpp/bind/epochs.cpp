@@ -1,6 +1,7 @@
 #include "solve/epochs.hpp"
 
 #include "oracles.hpp"
+#include "solve/online.hpp"
 #include "spans.hpp"
 
 namespace {
@@ -39,6 +40,20 @@ void make_penalty(casimir::Penalty* self, double l1, double l2, Vector strength,
            kappa,
            center.empty() ? nullptr : center.data(),
            n};
+}
+
+void make_online_rule(casimir::OnlineRule* self, const std::string& kind, int slack, double c, bool counts_labels,
+                      double gamma) {
+  if (!(c > 0.0) || !(gamma > 0.0)) throw std::invalid_argument("c and gamma must be above 0.");
+  if (slack < 0 || slack > 2) throw std::invalid_argument("slack must be 0, 1 or 2.");
+  if (kind == "perceptron")
+    *self = {casimir::OnlineKind::kPerceptron};
+  else if (kind == "passive-aggressive")
+    *self = {casimir::OnlineKind::kPassiveAggressive, slack, c, counts_labels};
+  else if (kind == "arow")
+    *self = {casimir::OnlineKind::kArow, 1, 1.0, true, gamma};
+  else
+    throw std::invalid_argument("unknown online rule " + kind + ".");
 }
 
 template <class T, class Of>
@@ -153,6 +168,12 @@ void bind_epochs(nb::module_& m) {
 
   m.def("sgd_epoch", &casimir::sgd_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
         nb::arg("averaging").none(), nb::arg("penalty"), nb::arg("smoothing"), nb::arg("w"), nb::arg("sum"));
+  nb::class_<casimir::OnlineRule>(m, "OnlineRule", "'perceptron', 'passive-aggressive' or 'arow', and their numbers.")
+      .def("__init__", &make_online_rule, nb::arg("kind"), nb::arg("slack") = 1, nb::arg("c") = 1.0,
+           nb::arg("counts_labels") = true, nb::arg("gamma") = 1.0);
+  m.def("online_epoch", &casimir::online_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("rule"),
+        nb::arg("kept"), nb::arg("first"), nb::arg("w"), nb::arg("sum").none(), nb::arg("variance").none(),
+        "The sum of the losses of one visit to every example of order.");
   m.def("svrg_epoch", &casimir::svrg_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
         nb::arg("penalty"), nb::arg("full"), nb::arg("snapshot"), nb::arg("smoothing"), nb::arg("w"),
         nb::arg("average"));

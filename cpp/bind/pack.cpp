@@ -80,7 +80,8 @@ class RecursionGuard {
 
 class Walker {
  public:
-  explicit Walker(casimir::FeatureIndex index) : packer_(index) {}
+  Walker(casimir::FeatureIndex index, std::string_view separator, bool keeps_zeros)
+      : packer_(index, keeps_zeros), separator_(separator) {}
 
   void sequences(nb::handle all) {
     for_each(all, [this](nb::handle one) {
@@ -142,7 +143,7 @@ class Walker {
     PyObject* raw = value.ptr();
     if (is_text(value)) return joined(text(value));
     if (raw == Py_True) return packer_.add(path_, 1.0);
-    if (raw == Py_False) return;
+    if (raw == Py_False) return packer_.add(path_, 0.0);
     if (PyFloat_Check(raw) || PyLong_Check(raw)) return packer_.add(path_, number(value));
     if (nb::hasattr(value, "__array__") && nb::len_hint(value) != 0) return vector(value);
     if (is_number(value)) return packer_.add(path_, number(value));
@@ -173,7 +174,7 @@ class Walker {
   /// name=item with weight 1.
   void joined(std::string_view item) {
     const std::size_t length = path_.size();
-    extend("=", item);
+    extend(separator_, item);
     packer_.add(path_, 1.0);
     path_.resize(length);
   }
@@ -251,13 +252,15 @@ class Walker {
   [[noreturn]] static void fail_value(const std::string& what) { throw nb::value_error(what.c_str()); }
 
   casimir::Packer packer_;
+  std::string_view separator_;
   std::string path_;
   std::size_t sequence_ = 0, token_ = 0;
 };
 
 /// (offsets, indptr, indices, values or None)
-nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index) {
-  Walker walker(index);
+nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_view separator,
+               bool keeps_zeros = false) {
+  Walker walker(index, separator, keeps_zeros);
   walker.sequences(sequences);
   casimir::PackedFeatures packed = std::move(walker).finish();
   const size_t n = packed.offsets.size(), tokens = packed.indptr.size(), nnz = packed.indices.size();
@@ -313,20 +316,24 @@ void bind_pack(nb::module_& m) {
   // The Python objects are read all the way, so the GIL stays with these calls.
   m.def(
       "pack_hashed",
-      [](nb::handle sequences, uint32_t n_features) {
+      [](nb::handle sequences, uint32_t n_features, std::string_view separator) {
         if (n_features == 0) throw std::invalid_argument("n_features must be at least 1");
-        return pack(sequences, casimir::FeatureIndex::hashed(n_features));
+        return pack(sequences, casimir::FeatureIndex::hashed(n_features), separator);
       },
-      nb::arg("sequences"), nb::arg("n_features"),
+      nb::arg("sequences"), nb::arg("n_features"), nb::arg("separator") = "=",
       "(offsets, indptr, indices, values or None); bucket = hash of name.");
   m.def(
       "pack_known",
-      [](nb::handle sequences, const FeatureTable& table) {
-        return pack(sequences, casimir::FeatureIndex::known(table));
+      [](nb::handle sequences, const FeatureTable& table, std::string_view separator) {
+        return pack(sequences, casimir::FeatureIndex::known(table), separator);
       },
-      nb::arg("sequences"), nb::arg("table"), "As pack_hashed; names that are not in the table are dropped.");
+      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=",
+      "As pack_hashed; names that are not in the table are dropped.");
   m.def(
       "pack_growing",
-      [](nb::handle sequences, FeatureTable& table) { return pack(sequences, casimir::FeatureIndex::growing(table)); },
-      nb::arg("sequences"), nb::arg("table"), "As pack_hashed; new names are added to the table.");
+      [](nb::handle sequences, FeatureTable& table, std::string_view separator, bool keeps_zeros) {
+        return pack(sequences, casimir::FeatureIndex::growing(table), separator, keeps_zeros);
+      },
+      nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=", nb::arg("keeps_zeros") = false,
+      "As pack_hashed; new names are added to the table.");
 }

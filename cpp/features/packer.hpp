@@ -47,10 +47,10 @@ struct PackedFeatures {
 /// Collects features token by token; the indices of a token are sorted, equal ones stay beside each other.
 class Packer {
  public:
-  explicit Packer(FeatureIndex index) : index_(index) {}
+  explicit Packer(FeatureIndex index, bool keeps_zeros = false) : index_(index), keeps_zeros_(keeps_zeros) {}
 
   void add(std::string_view name, double weight) {
-    if (weight == 0.0) return;
+    if (weight == 0.0 && !keeps_zeros_) return;
     const std::uint32_t number = index_(name);
     if (number == FeatureTable::none) return;
     if (weight != 1.0 && !packed_.weighted) {
@@ -98,6 +98,7 @@ class Packer {
   }
 
   FeatureIndex index_;
+  bool keeps_zeros_;
   PackedFeatures packed_;
   std::vector<std::pair<std::uint32_t, double>> pairs_;
 };

@@ -157,6 +157,7 @@ def pack(
     n_features: int | None = DEFAULT_N_FEATURES,
     *,
     vocabulary: Vocabulary | Columns | None = None,
+    separator: str = "=",
 ) -> PackedSequences:
     """Token features in flat arrays, to be used in `fit` and `predict` as often as wanted.
 
@@ -166,6 +167,7 @@ def pack(
     n_features: hash buckets; None numbers every feature exactly (see `PackedSequences.vocabulary`). Columns of
         matrices have their numbers
     vocabulary: from the training data; its numbers are used, and features it does not hold are dropped
+    separator: between the name and the value of a feature; CRFsuite's Python packages write ":"
 
     >>> X = pack([[{"word": "Paris", "title": True}, {"word": "sleeps"}]])
     >>> len(X), X.n_tokens, X.n_features
@@ -194,12 +196,12 @@ def pack(
     if hasattr(first, "shape") or isinstance(vocabulary, Columns):
         return _of_matrices(sequences, first, vocabulary)
     if vocabulary is not None:
-        offsets, indptr, indices, values = core.pack_known(sequences, vocabulary._table)
+        offsets, indptr, indices, values = core.pack_known(sequences, vocabulary._table, separator)
     elif n_features is not None:
-        offsets, indptr, indices, values = core.pack_hashed(sequences, int(n_features))
+        offsets, indptr, indices, values = core.pack_hashed(sequences, int(n_features), separator)
     else:
         vocabulary = Vocabulary()
-        offsets, indptr, indices, values = core.pack_growing(sequences, vocabulary._table)
+        offsets, indptr, indices, values = core.pack_growing(sequences, vocabulary._table, separator)
     if len(offsets) == 1:
         raise ValueError("pack was given no sequences; it needs at least one.")
     if vocabulary is not None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from casimir.metrics.schemes import Span, spans
 from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.schemes import Span, spans
 
 _STYLES = {"PER": "bold blue", "LOC": "bold green", "ORG": "bold magenta", "MISC": "bold yellow"}
 _LENGTHS = range(8, 21)

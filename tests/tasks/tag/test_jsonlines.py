@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from casimir.metrics.schemes import Scheme
 from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
 from casimir.tasks.tag.plain import parse_plain
-from casimir.tasks.tag.schemes import Scheme
 
 TEXT = '{"id": 7, "tokens": ["Ada", "slept"], "tags": ["B-PER", "O"]}\n\n{"tokens": ["Hi"], "tags": ["O"]}\n'
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import casimir as cs
-from casimir.tasks.tag.bootstrap import interval
+from casimir.metrics.bootstrap import interval
+from casimir.metrics.entities import entity_scores
+from casimir.metrics.tokens import token_scores
 from casimir.tasks.tag.columns import parse_conll
-from casimir.tasks.tag.metrics import entity_scores
 from casimir.tasks.tag.most_frequent import MostFrequent
-from casimir.tasks.tag.tokens import token_scores
 
 
 def test_accuracy_by_token_and_by_sentence() -> None:

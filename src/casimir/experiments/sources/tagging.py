@@ -15,6 +15,7 @@ from casimir.estimators.predictor import ChainPredictor
 from casimir.experiments.base import Data, Places, Source
 from casimir.features import PackedSequences, pack
 from casimir.losses import Hinge
+from casimir.metrics.entities import entity_scores
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
 from casimir.penalties import Ridge
@@ -23,7 +24,6 @@ from casimir.structures.chain import Chain
 from casimir.tasks.tag.columns import read_conll
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.features import TokenFeatures, extract
-from casimir.tasks.tag.metrics import entity_scores
 from casimir.tasks.tag.model import PAPER_N_FEATURES
 
 TRAIN, DEV = "conll2003/eng.train", "conll2003/eng.testa"

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
 
+from casimir.metrics.schemes import Scheme, detect_scheme, parse_tag, write_spans
 from casimir.tasks.tag.corpus import Corpus, Sentence
-from casimir.tasks.tag.schemes import Scheme, detect_scheme, parse_tag, write_spans
 from casimir.tasks.text import numbered_lines, read_text
 
 DOCUMENT_START = "-DOCSTART-"

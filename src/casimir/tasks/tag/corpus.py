@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from casimir.tasks.tag.schemes import Scheme, convert
+from casimir.metrics.schemes import Scheme, convert
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from casimir.metrics.schemes import detect_scheme, parse_tag, spans, write_spans
 from casimir.tasks.tag.corpus import Corpus, Sentence
-from casimir.tasks.tag.schemes import detect_scheme, parse_tag, spans, write_spans
 from casimir.tasks.text import numbered_lines
 
 TOKENS, TAGS, SPANS = "tokens", "tags", "spans"

@@ -14,15 +14,15 @@ from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
 from casimir.estimators.state import decode_tagger, encode_tagger
 from casimir.features import PackedSequences, pack
+from casimir.metrics.entities import EntityScores, entity_scores
+from casimir.metrics.schemes import Scheme, convert
+from casimir.metrics.tokens import TokenScores, token_scores
 from casimir.persistence import save_folder
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
 from casimir.tasks.tag.corpus import Corpus, Sentence
 from casimir.tasks.tag.documents import have_company
 from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, READ_DOCUMENTS, iter_features
-from casimir.tasks.tag.metrics import EntityScores, entity_scores
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
-from casimir.tasks.tag.schemes import Scheme, convert
-from casimir.tasks.tag.tokens import TokenScores, token_scores
 from casimir.tasks.training import Run, load_as
 
 KIND = "ner"

@@ -12,15 +12,15 @@ import numpy as np
 
 from casimir.datasets import load_news
 from casimir.features import DEFAULT_N_FEATURES
+from casimir.metrics.entities import EntityScores
+from casimir.metrics.schemes import Scheme, spans
+from casimir.metrics.tokens import TokenScores
 from casimir.tasks.tag.columns import Layout, parse_conll, read_conll
 from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.costs import label_costs, parse_costs
 from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
-from casimir.tasks.tag.metrics import EntityScores
 from casimir.tasks.tag.plain import format_inline, parse_plain
-from casimir.tasks.tag.schemes import Scheme, spans
-from casimir.tasks.tag.tokens import TokenScores
 from casimir.tasks.tag.writer import format_conll
 from casimir.tasks.task import Given, Opt, Table, Task, lam_of
 from casimir.tasks.text import read_text

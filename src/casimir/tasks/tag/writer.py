@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from casimir.metrics.schemes import Scheme, convert
 from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.schemes import Scheme, convert
 from casimir.tasks.text import write_text
 
 _GOLD = "gold"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casimir.tasks.ner import Scheme, Span, convert, detect_scheme, spans
-from casimir.tasks.tag.schemes import parse_tag, tags_of
+from casimir.metrics import Scheme, Span, convert, detect_scheme, spans
+from casimir.metrics.schemes import parse_tag, tags_of
 
 TAGS = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
 any_tags = st.lists(st.sampled_from(TAGS), max_size=8)

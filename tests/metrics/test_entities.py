@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casimir.tasks.ner import Counts, Scheme, convert, entity_scores
+from casimir.metrics import Counts, Scheme, convert, entity_scores
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 sentence = st.integers(1, 7).flatmap(

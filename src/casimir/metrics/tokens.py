@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from casimir.metrics.bootstrap import interval
+from casimir.metrics.entities import Counts
 from casimir.scores import IntArray
-from casimir.tasks.tag.bootstrap import interval
-from casimir.tasks.tag.metrics import Counts
 
 
 @dataclass(frozen=True, slots=True)

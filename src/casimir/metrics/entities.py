@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from casimir.metrics.bootstrap import interval
+from casimir.metrics.schemes import Span, spans
+from casimir.metrics.strict import strict_spans
 from casimir.scores import IntArray
-from casimir.tasks.tag.bootstrap import interval
-from casimir.tasks.tag.schemes import spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +113,50 @@ class EntityScores:
         return self.table()
 
 
-def entity_scores(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]]) -> EntityScores:
+def entity_scores(
+    y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]], scheme: str | None = None
+) -> EntityScores:
     """Compare predicted with true tags, sentence by sentence.
+
+    scheme  the strict mode of a scheme, such as "IOB2": only what it allows is an entity. None: tags of any scheme,
+            valid or not, are read as the official script reads them
 
     Tags are compared token by token as they stand; if gold and predicted tags are in different schemes, entities are
     still counted right, but convert one of them first for a meaningful token accuracy.
     """
     if len(y_true) != len(y_pred):
         raise ValueError(f"{len(y_true)} true but {len(y_pred)} predicted sentences; give one prediction for each")
-    correct: Counter[str] = Counter()
-    predicted: Counter[str] = Counter()
-    support: Counter[str] = Counter()
-    tokens = correct_tokens = 0
-    rows = []
+    read = spans if scheme is None else partial(strict_spans, scheme=scheme)
+    tally = _Tally()
     for i, (gold, guess) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(gold) != len(guess):
             raise ValueError(
                 f"sentence {i + 1}: {len(gold)} true but {len(guess)} predicted tags; each token needs one"
             )
-        tokens += len(gold)
-        correct_tokens += sum(a == b for a, b in zip(gold, guess, strict=True))
-        gold_spans, guessed_spans = spans(gold), spans(guess)
-        both = set(gold_spans).intersection(guessed_spans)
-        rows.append((len(both), len(guessed_spans), len(gold_spans)))
-        support.update(span.type for span in gold_spans)
-        predicted.update(span.type for span in guessed_spans)
-        correct.update(span.type for span in both)
-    by_type = {t: Counts(correct[t], predicted[t], support[t]) for t in sorted(support.keys() | predicted.keys())}
-    overall = Counts(correct.total(), predicted.total(), support.total())
-    return EntityScores(overall, by_type, tokens, correct_tokens, np.array(rows, dtype=np.int64).reshape(-1, 3))
+        tally.tokens += len(gold)
+        tally.correct_tokens += sum(a == b for a, b in zip(gold, guess, strict=True))
+        tally.add(read(gold), read(guess))
+    return tally.scores()
+
+
+class _Tally:
+    """Entities counted by type, one sentence after another."""
+
+    def __init__(self) -> None:
+        self.correct, self.predicted, self.support = Counter[str](), Counter[str](), Counter[str]()
+        self.tokens = self.correct_tokens = 0
+        self.rows: list[tuple[int, int, int]] = []
+
+    def add(self, gold: list[Span], guessed: list[Span]) -> None:
+        both = set(gold).intersection(guessed)
+        self.rows.append((len(both), len(guessed), len(gold)))
+        self.support.update(span.type for span in gold)
+        self.predicted.update(span.type for span in guessed)
+        self.correct.update(span.type for span in both)
+
+    def scores(self) -> EntityScores:
+        kinds = sorted(self.support.keys() | self.predicted.keys(), key=lambda kind: kind or "_")  # as seqeval names it
+        by_type = {t: Counts(self.correct[t], self.predicted[t], self.support[t]) for t in kinds}
+        overall = Counts(self.correct.total(), self.predicted.total(), self.support.total())
+        rows = np.array(self.rows, dtype=np.int64).reshape(-1, 3)
+        return EntityScores(overall, by_type, self.tokens, self.correct_tokens, rows)
