@@ -19,7 +19,7 @@ from casimir.estimators.constraints import LabelRules, label_rules
 from casimir.estimators.labels import LabelSequences
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.span_schemes import detect, scheme_mask
-from casimir.tasks.tag.schemes import Scheme, convert, spans, tags_of
+from casimir.metrics.schemes import Scheme, convert, spans, tags_of
 
 TAGS = {
     "IOB1": ["B-x", "B-y", "I-x", "I-y", "O"],

@@ -12,11 +12,13 @@ from casimir.estimators.saved_solver import decode_solver, encode_solver
 
 
 def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A generator as None, dicts with labels as lists, tables as lists of rows."""
+    """A generator and a scorer as None, dicts with labels as lists, tables as lists of rows."""
     plain = dict(parameters)
     plain["solver"] = encode_solver(parameters["solver"])
     if not isinstance(parameters["random_state"], int | np.integer):
         plain["random_state"] = None
+    if not isinstance(parameters["scoring"], str):
+        plain["scoring"] = None
     for name, (encode, _) in _CODES.items():
         if parameters[name] is not None and not isinstance(parameters[name], str):
             plain[name] = encode(parameters[name])
