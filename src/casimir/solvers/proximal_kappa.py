@@ -22,9 +22,9 @@ _FARTHEST = 500.0  # times the first one, or a part of it: as far as it goes
 class Kappa:
     """S is the subproblem's mean block gap after an epoch, a part of the gap F - D.
 
-    rises     kappa doubles where S stays above a quarter of the first gap and falls by less than three tenths in an epoch.
-              That is a subproblem which passes do not solve: examples contradict one another, so that their dual
-              variables have far to go, and steps are short, as long as lam + kappa is small
+    rises     kappa doubles where S stays above a quarter of the first gap and falls by less than three tenths in an
+              epoch. That is a subproblem which passes do not solve: examples contradict one another, so that their
+              dual variables have far to go, and steps are short, as long as lam + kappa is small
     balances  kappa follows the share of the gap that S is, which should be between a tenth and a third
     value     the present one
     """
