@@ -26,6 +26,19 @@ TREES = (
 )
 
 
+def test_a_tagger_with_rules_costs_and_few_weights() -> None:
+    tagger = cs.load(GOLDEN.parent / "tagger-2")
+    assert tagger.constraints_.scheme == "IOB2"
+    assert (tagger.label_costs, tagger.class_weight, tagger.l1_ratio) == ({("*", "O"): 3.0}, {"B-LOC": 2.0}, 0.3)
+    words = "New York slept".split()
+    tokens = [
+        {"word": word, "title": word.istitle(), "context": {"before": words[i - 1] if i else "<s>"}}
+        for i, word in enumerate(words)
+    ]
+    assert tagger.predict_single(tokens) == ["B-LOC", "I-LOC", "O"]
+    assert tagger.predict_single(tokens, fixed=["O", None, None])[:2] != ["O", "I-LOC"]
+
+
 def test_align() -> None:
     model = cs.load(GOLDEN / "align")
     assert [format_links(links) for links in model.align(parse_bitext(BITEXT))] == GOLD.splitlines()

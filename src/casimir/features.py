@@ -213,10 +213,10 @@ def pack(
 def pack_more(sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary) -> PackedSequences:
     """As `pack`, with a copy of the vocabulary to which names that it does not hold are added."""
     grown = Vocabulary.from_arrays(*vocabulary.to_arrays())
-    arrays = core.pack_growing(sequences, grown._table)
-    if len(arrays[0]) == 1:
+    offsets, indptr, indices, values = core.pack_growing(sequences, grown._table)
+    if len(offsets) == 1:
         raise ValueError("pack was given no sequences; it needs at least one.")
-    return PackedSequences.unchecked(*arrays, max(1, len(grown)), grown)
+    return PackedSequences.unchecked(offsets, indptr, indices, values, max(1, len(grown)), grown)
 
 
 def _of_matrices(sequences: Iterable[Any], first: Any, vocabulary: Vocabulary | Columns | None) -> PackedSequences:
