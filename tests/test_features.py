@@ -425,3 +425,13 @@ def test_a_value_that_cannot_be_shown_is_still_refused_clearly() -> None:
 
     with pytest.raises(TypeError, match=r"feature 'a': the value is a .*Odd"):
         pack([[{"a": Odd()}]])
+
+
+def test_names_and_values_are_joined_by_the_separator() -> None:
+    token = {"word": "Paris", "deep": {"x": ["p"]}, "raw": "é".encode(), "n": 2.0, "off": False}
+    X = pack([[token]], n_features=None, separator=":")
+    assert X.vocabulary is not None
+    assert list(X.vocabulary) == ["word:Paris", "deep:x:p", "raw:é", "n"]
+    again = pack([[token]], None, vocabulary=X.vocabulary, separator=":")
+    assert again.indices.tolist() == X.indices.tolist()
+    assert len(pack([[token]], None, vocabulary=X.vocabulary).indices) == 1  # of "=" only the number "n" is known

@@ -4,6 +4,7 @@
     {"freq": 0.3}       feature "freq", weight 0.3            {"title": False}   no feature (nor does weight 0 make one)
     "word=Paris"        feature "word=Paris", weight 1        {"in": ["a", "b"]} features "in=a" and "in=b", weight 1
     {"next": {"a": 2}}  feature "next:a", weight 2            {"emb": vector}    features "emb:0", "emb:1", ...
+    {"word": b"Paris"}  feature "word=Paris", weight 1
 
 A feature's number is its bucket, floor(hash64(name) * n_features / 2^64), or its place in an exact vocabulary. The
 features of a sentence that is a matrix are its columns.
