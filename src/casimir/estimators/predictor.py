@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
+from casimir.estimators.confidence import Confidence
 from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.features import PackedSequences, pack
-from casimir.models.linear import LinearChainModel
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Vocabulary
 
-_CHUNK = 2048  # sentences scored at a time where every part's score or marginal is kept
-
 
 @dataclass(frozen=True, eq=False)
-class ChainPredictor:
-    """argmax_y score(x, y; w), its runners-up and its marginals.
+class ChainPredictor(Confidence):
+    """argmax_y score(x, y; w), its runners-up and its probabilities.
 
     w            float64[d], as `LinearChainModel` reads it
     classes      the L labels
     n_features   of the packed sequences it reads
     vocabulary   of the features; None: hashed
+    temperature  T of the probabilities p(y) ~ exp(score(x, y; w) / T)
     """
 
     w: FloatArray
@@ -37,6 +36,12 @@ class ChainPredictor:
     n_features: int
     vocabulary: Vocabulary | None
     threads: int | None = None
+    temperature: float = 1.0
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The structure whose oracles give probabilities."""
+        return Chain(len(self.classes))
 
     @property
     def _weights(self) -> WeightRows:
@@ -64,11 +69,13 @@ class ChainPredictor:
         return start, stop
 
     @classmethod
-    def of_rows(cls, rows: FloatArray, classes: tuple[Label, ...], vocabulary: Vocabulary | None) -> ChainPredictor:
+    def of_rows(
+        cls, rows: FloatArray, classes: tuple[Label, ...], vocabulary: Vocabulary | None, temperature: float = 1.0
+    ) -> ChainPredictor:
         """The predictor whose `rows` are these."""
         n_features = len(rows) - len(classes) - CHAIN_ENDS
         w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
-        return cls(w, classes, n_features, vocabulary)
+        return cls(w, classes, n_features, vocabulary, temperature=temperature)
 
     def pack(self, X: Any) -> PackedSequences:
         """X in the features of this model; features that it has never seen count for nothing."""
@@ -83,25 +90,7 @@ class ChainPredictor:
     def predict(self, X: Any) -> list[list[Label]]:
         """The best labels of every sentence."""
         packed = self.pack(X)
-        return labels_of(self._decode(packed), self.classes, packed.offsets)
-
-    def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
-        """The k best (labels, score) of every sentence, best first; fewer where fewer exist."""
-        result: list[list[tuple[list[Label], float]]] = []
-        for chain, scores in self._scored(X):
-            top = chain.topk(scores, k)
-            for values, outputs in zip(top.value, top.outputs, strict=True):
-                named = ([self.classes[j] for j in output] for output in outputs.tolist())
-                result.append(list(zip(named, values.tolist(), strict=False)))
-        return result
-
-    def predict_marginals(self, X: Any) -> list[FloatArray]:
-        """A float64[p_i, L] per sentence: p(y_v = classes[j]) under p(y) ~ exp(score(x, y; w))."""
-        result: list[FloatArray] = []
-        for chain, scores in self._scored(X):
-            marginals = chain.expect(scores, 1.0).marginals
-            result.extend(marginals.unary(i).copy() for i in range(len(marginals)))
-        return result
+        return labels_of(self.decode(packed), self.classes, packed.offsets)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
@@ -115,9 +104,9 @@ class ChainPredictor:
                 "(with those of other such labels) count as wrong.",
                 stacklevel=3,
             )
-        return float(np.mean(places == self._decode(packed)))
+        return float(np.mean(places == self.decode(packed)))
 
-    def _decode(self, X: PackedSequences) -> IntArray:
+    def decode(self, X: PackedSequences) -> IntArray:
         """The numbers of the best labels of all tokens, one sentence after another."""
         features = X.offsets, X.indptr, X.indices, X.values, self.n_features
         problem = core.linear_chain(*features, len(self.classes), None, None, None)
@@ -125,8 +114,5 @@ class ChainPredictor:
         best: IntArray = numbers
         return best
 
-    def _scored(self, X: Any) -> Iterator[tuple[Chain, Any]]:
-        packed = self.pack(X)
-        chain = Chain(len(self.classes))
-        for start in range(0, len(packed), _CHUNK):
-            yield chain, LinearChainModel(packed[start : start + _CHUNK], len(self.classes)).scores(self.w)
+    def _fitted(self) -> ChainPredictor:
+        return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from casimir._outputs import Outputs
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
+from casimir.estimators.confidence import Confidence
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
@@ -34,7 +36,7 @@ from casimir.structures.chain import Chain
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
 
-class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
     lam           None is 1/n, with n the number of training sentences, or the sum of their weights; a number is used as
@@ -53,7 +55,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
 
     After `fit`: classes_ object[L]; objective_, dual_ (no weights have a lower objective), gap_ (their relative
     difference); trace_, a row per evaluated epoch; status_, lam_, solver_; coef_ float64[n_features, L], transitions_
-    float64[L, L] (from, to), start_ and stop_ float64[L].
+    float64[L, L] (from, to), start_ and stop_ float64[L]; temperature_ of the probabilities, 1 until `calibrate`.
 
     >>> X, y = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
     >>> tokens = [[{"word": word} for word in sentence] for sentence in X]
@@ -124,21 +126,23 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """The best labels of every sentence. Features never seen in training count for nothing."""
         return self._fitted().predict(X)
 
-    def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
-        """For every sentence its k best (labels, score), best first; fewer where fewer exist."""
-        return self._fitted().predict_topk(X, k)
-
-    def predict_marginals(self, X: Any) -> list[FloatArray]:
-        """A float64[p_i, L] per sentence: p(y_v = classes_[j]) under p(y) ~ exp(score(y)).
-
-        For loss="crf" these are the model's probabilities. A hinge loss trains no probabilities: there this is the same
-        formula on its scores, good for ranking but not calibrated.
-        """
-        return self._fitted().predict_marginals(X)
-
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
         return self._fitted().score(X, y)
+
+    def calibrate(self, X: Any, y: Any) -> SequenceTagger:
+        """Set `temperature_` so that labels y of sentences X, which were not trained on, become most likely.
+
+        Predictions stay the same; probabilities, of a hinge loss too, then say how often they are right.
+        """
+        from casimir.estimators.calibration import best_temperature
+
+        self.predictor_ = replace(self._fitted(), temperature=best_temperature(self._fitted(), X, y))
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        return self._fitted().temperature
 
     @property
     def coef_(self) -> FloatArray:

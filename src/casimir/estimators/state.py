@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._validate import positive_float
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_solver import decode_solver, encode_solver
@@ -26,6 +27,7 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
         "parameters": _encode_parameters(tagger.get_params(deep=False)),
         "hash_version": HASH_VERSION if predictor.vocabulary is None else None,
         "lam": tagger.lam_,
+        "temperature": predictor.temperature,
         "objective": tagger.objective_,
         "dual": tagger.dual_,
         "gap": tagger.gap_,
@@ -46,10 +48,11 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         trace = Trace([TraceRow(**row) for row in meta["trace"]])
         tagger.lam_, hash_version = float(meta["lam"]), meta["hash_version"]
         numbers = float(meta["objective"]), float(meta["dual"]), float(meta["gap"])
-        status = str(meta["status"])
+        status, temperature = str(meta["status"]), positive_float(meta.get("temperature", 1.0), "temperature")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    predictor = ChainPredictor.of_rows(_checked_rows(arrays, len(classes)), classes, _vocabulary(arrays, hash_version))
+    rows = _checked_rows(arrays, len(classes))
+    predictor = ChainPredictor.of_rows(rows, classes, _vocabulary(arrays, hash_version), temperature)
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
     return tagger
 
