@@ -45,7 +45,7 @@ def best_temperature(predictor: ChainPredictor, X: Any, y: Any) -> float:
         if loss(edge) <= found.fun + 1e-9:
             warnings.warn(
                 f"All or nearly all of the {n} sentences are {kind}, so they do not tell how sure the tagger may be; "
-                f"the temperature stays {predictor.temperature:g}. Calibrate on more sentences that were not trained on.",
+                f"the temperature stays {predictor.temperature:g}. Calibrate on more sentences, not trained on.",
                 stacklevel=3,
             )
             return predictor.temperature

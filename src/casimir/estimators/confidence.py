@@ -16,7 +16,7 @@ import numpy as np
 from casimir._native import core
 from casimir._threads import n_threads
 from casimir.estimators.labels import Label, LabelSequences
-from casimir.estimators.spans import Span, SpanLabels
+from casimir.estimators.spans import Span
 from casimir.features import PackedSequences
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Expectation, split_flat
@@ -113,7 +113,7 @@ def transition_marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
 
 def spans(predictor: ChainPredictor, X: Any) -> list[list[Span]]:
     """The spans of the best outputs, each with its exact probability."""
-    labels, found = SpanLabels.of(predictor.classes), []
+    labels, found = predictor.span_labels, []
     for s, soft in expected(predictor, X):
         for i, best in enumerate(predictor.chain.max(s).outputs):
             nodes, edges = soft.marginals.unary(i), soft.marginals.pairwise(i)

@@ -13,6 +13,7 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir.estimators.confidence import Confidence
 from casimir.estimators.labels import Label, LabelSequences, labels_of
+from casimir.estimators.spans import SpanLabels
 from casimir.features import PackedSequences, pack
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
@@ -42,6 +43,11 @@ class ChainPredictor(Confidence):
     def chain(self) -> Chain:
         """The structure whose oracles give probabilities."""
         return Chain(len(self.classes))
+
+    @cached_property
+    def span_labels(self) -> SpanLabels:
+        """How the labels write spans; an error where they do not."""
+        return SpanLabels.of(self.classes)
 
     @property
     def _weights(self) -> WeightRows:

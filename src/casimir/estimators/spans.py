@@ -114,16 +114,15 @@ class SpanLabels:
         edges  float64[p - 1, L, L]: p(y_t = a, y_{t+1} = b)
         """
         start, end, kind = span
-        rules = self._rules[kind]
-        own = rules.own
+        own, begins, goes_on, ends = self._rules[kind]
         if start == 0:
-            reached = nodes[0, own] * rules.begins[-1]
+            reached = nodes[0, own] * begins[-1]
         else:
-            reached = (edges[start - 1][:, own] * rules.begins[:-1]).sum(axis=0)
+            reached = (edges[start - 1].take(own, axis=1) * begins[:-1]).sum(axis=0)
         for t in range(start, end - 1):
-            reached = _given(reached, nodes[t, own]) @ (edges[t][np.ix_(own, own)] * rules.goes_on)
+            reached = _given(reached, nodes[t, own]) @ (edges[t].take(own, axis=0).take(own, axis=1) * goes_on)
         if end < len(nodes):
-            reached = _given(reached, nodes[end - 1, own]) * (edges[end - 1][own] * rules.ends).sum(axis=1)
+            reached = _given(reached, nodes[end - 1, own]) * (edges[end - 1].take(own, axis=0) * ends).sum(axis=1)
         return min(1.0, float(reached.sum()))
 
     @cached_property
