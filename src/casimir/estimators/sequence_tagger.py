@@ -18,10 +18,11 @@ from casimir._outputs import Outputs
 from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
-from casimir.estimators.confidence import Confidence
+from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
+from casimir.estimators.names import packed_with_names
 from casimir.estimators.predictor import ChainPredictor
-from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
+from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
@@ -36,7 +37,7 @@ from casimir.structures.chain import Chain
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
 
-class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
     lam           None is 1/n, with n the number of training sentences, or the sum of their weights; a number is used as
@@ -50,6 +51,7 @@ class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
     n_features    hash buckets for features, or None to number each feature exactly; sequences that are packed already
                   keep their own
     label_costs   {(true, predicted): cost} for the hinge loss; pairs that are not in it cost 1
+    keep_names    keep the names of hashed features, for `top_features`; costs memory and a slower packing
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs
     verbose       show progress on stderr
 
@@ -74,6 +76,7 @@ class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
         max_epochs: int = 500,
         n_features: int | None = DEFAULT_N_FEATURES,
         label_costs: Mapping[tuple[Label, Label], float] | None = None,
+        keep_names: bool = False,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -85,6 +88,7 @@ class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
         self.max_epochs = max_epochs
         self.n_features = n_features
         self.label_costs = label_costs
+        self.keep_names = keep_names
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -99,7 +103,7 @@ class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
         the best weights so far are kept, with a warning.
         """
-        packed = X if isinstance(X, PackedSequences) else pack(X, self.n_features)
+        packed, names = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
         labels = LabelSequences.of(y, packed.offsets)
@@ -116,7 +120,7 @@ class SequenceTagger(Confidence, BaseEstimator):  # type: ignore[misc]
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
         train = partial(minimize, objective, solver, epochs, self.tol, seed)
         result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
-        self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
+        self.lam_, self.solver_, self.names_ = objective.penalty.strong_convexity, solver, names
         self._set_result(result, predictor(result.w))
         if self.status_ != "converged":
             self._warn_of_the_end()

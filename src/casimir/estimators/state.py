@@ -9,6 +9,7 @@ import numpy as np
 
 from casimir._validate import positive_float
 from casimir.estimators.labels import Label
+from casimir.estimators.names import FeatureNames
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_solver import decode_solver, encode_solver
 from casimir.estimators.sequence_tagger import SequenceTagger
@@ -37,6 +38,8 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
     arrays = encode_rows("weights", predictor.rows)
     if predictor.vocabulary is not None:
         arrays |= encode_vocabulary("vocabulary", predictor.vocabulary)
+    if tagger.names_ is not None:
+        arrays |= encode_vocabulary("names", tagger.names_.vocabulary)
     return meta, arrays
 
 
@@ -54,6 +57,8 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     rows = _checked_rows(arrays, len(classes))
     predictor = ChainPredictor.of_rows(rows, classes, _vocabulary(arrays, hash_version), temperature)
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
+    names = decode_vocabulary("names", arrays)
+    tagger.names_ = None if names is None else FeatureNames(names, predictor.n_features)
     return tagger
 
 
