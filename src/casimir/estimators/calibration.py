@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir._validate import positive_int
-from casimir.estimators.confidence import Confidence, scored, scores_of
+from casimir.estimators.confidence import Confidence, expected, scored, scores_of
 from casimir.estimators.labels import LabelSequences
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.spans import spans_of
@@ -116,8 +116,9 @@ def token_outcomes(tagger: Confidence, X: Any, y: Sequence[Sequence[Any]]) -> tu
     predictor = tagger._fitted()
     X = predictor.pack(X)
     true = LabelSequences.of(y, X.offsets).places(predictor.classes).flat
-    best = predictor.decode(X)
-    marginals = np.concatenate(tagger.predict_marginals(X))
+    found = [(predictor.chain.max(s).outputs, soft.marginals.nodes) for s, soft in expected(predictor, X)]
+    best = np.concatenate([labels for outputs, _ in found for labels in outputs])
+    marginals = np.concatenate([nodes for _, nodes in found])
     return true == best, np.minimum(marginals[np.arange(len(best)), best], 1.0)
 
 

@@ -143,10 +143,19 @@ def explained(
     both = [_numbers(predictor, packed, one) for one in (chosen, other) if one is not None]
     rows = _contributions(predictor, features_of(predictor, x, names), both)
     (s,) = scored(predictor, packed)
-    sums = [math.fsum(row[j] for row in rows) for j in (2, 3)]
     chances = [float(np.exp(tagger.sequence_log_proba(packed, [one])[0])) for one in (chosen, other) if one is not None]
-    words = [str(t + 1) for t in range(packed.n_tokens)] if isinstance(x, PackedSequences) else words_of(x)
-    return Explanation(words, chosen, other, *sums, *[*chances, 0.0][:2], rows, s.nodes, list(predictor.classes))
+    return Explanation(
+        words=[str(t + 1) for t in range(packed.n_tokens)] if isinstance(x, PackedSequences) else words_of(x),
+        labels=chosen,
+        other=other,
+        score=math.fsum(row.contribution for row in rows),
+        other_score=math.fsum(row.other for row in rows),
+        probability=chances[0],
+        other_probability=0.0 if other is None else chances[1],
+        contributions=rows,
+        label_scores=s.nodes,
+        classes=list(predictor.classes),
+    )
 
 
 def _numbers(predictor: ChainPredictor, packed: PackedSequences, labels: Sequence[Label]) -> list[int]:

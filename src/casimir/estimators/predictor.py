@@ -96,7 +96,7 @@ class ChainPredictor(Confidence):
     def predict(self, X: Any) -> list[list[Label]]:
         """The best labels of every sentence."""
         packed = self.pack(X)
-        return labels_of(self.decode(packed), self.classes, packed.offsets)
+        return labels_of(self._decode(packed), self.classes, packed.offsets)
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
@@ -110,9 +110,9 @@ class ChainPredictor(Confidence):
                 "(with those of other such labels) count as wrong.",
                 stacklevel=3,
             )
-        return float(np.mean(places == self.decode(packed)))
+        return float(np.mean(places == self._decode(packed)))
 
-    def decode(self, X: PackedSequences) -> IntArray:
+    def _decode(self, X: PackedSequences) -> IntArray:
         """The numbers of the best labels of all tokens, one sentence after another."""
         features = X.offsets, X.indptr, X.indices, X.values, self.n_features
         problem = core.linear_chain(*features, len(self.classes), None, None, None)
