@@ -12,7 +12,7 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary"},
-    {"structures", "features", "penalties", "persistence"},
+    {"structures", "features", "penalties", "persistence", "report"},
     {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},

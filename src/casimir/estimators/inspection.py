@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from casimir.estimators.labels import Label
 from casimir.estimators.names import FeatureNames, name_of
 from casimir.estimators.tables import Table
 from casimir.scores import FloatArray
+
+if TYPE_CHECKING:
+    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.report import Report
 
 
 class Inspection(Confidence):
@@ -52,6 +56,15 @@ class Inspection(Confidence):
         weights, classes = predictor.transitions, predictor.classes
         found = _largest(weights, positive_int(n, "n"))
         return Table(("from", "to", "weight"), [(classes[a], classes[b], float(weights[a, b])) for a, b in found])
+
+    def report(self, X: Any, y: Any, *, words: Any = None, title: str = "Tagger") -> Report:
+        """A page about the tagger on labelled sentences: scores, mistakes, calibration, weights, convergence.
+
+        words  the words of every sentence; None: as far as the features tell them
+        """
+        from casimir.estimators.reporting import tagger_report
+
+        return tagger_report(cast("SequenceTagger", self), X, y, words, title)
 
 
 def _place(classes: Sequence[Label], label: Label) -> int:
