@@ -94,6 +94,23 @@ def predict(
         write_result(text, encoding, output, f"Wrote the results of {_count(task, data)} to")
 
 
+def report(folder: Path, file: Path, output: Path, encoding: str, quiet: bool) -> None:
+    """A page about a model on labelled data."""
+    task, model = _loaded(folder)
+    if task.report is None:
+        able = _listed([one.name for one in tasks().values() if one.report is not None])
+        raise ValueError(
+            f"There are reports on models of `casimir train {able}`; this one is of `casimir train {task.name}`. Use "
+            "`casimir evaluate`."
+        )
+    if not hasattr(model, "run"):
+        raise ValueError(f"'{folder}' holds a baseline, which was not trained: there is nothing to report on.")
+    given = _given(task.use_options(), Fit(), quiet, encoding, model)
+    data = task.read(file, True, given)
+    task.report(model, data, given).save(output)
+    say(err(), f"Wrote a report on {_count(task, data)} to {output}", "green")
+
+
 # --- training
 
 

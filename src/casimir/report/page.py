@@ -99,20 +99,21 @@ def _confusions(data: ReportData) -> str:
     if not found:
         return "<p>No mistakes.</p>"
     total = sum(n for _, _, n in found)
-    rows = "".join(_confusion_row(gold, guess, n, total) for gold, guess, n in found[:_CONFUSIONS])
+    most = found[0][2]
+    rows = "".join(_confusion_row(gold, guess, n, n / total, n / most) for gold, guess, n in found[:_CONFUSIONS])
     head = '<th>true</th><th class="name">predicted</th><th class="bar"></th><th>count</th><th>share</th><th></th>'
     more = f"; the {_CONFUSIONS} most frequent are shown" if len(found) > _CONFUSIONS else ""
     hint = f'<p class="hint">{total:,} mistakes of {len(found):,} kinds{more}.</p>'
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{hint}'
 
 
-def _confusion_row(gold: str, guess: str, n: int, total: int) -> str:
+def _confusion_row(gold: str, guess: str, n: int, share: float, length: float) -> str:
     same = " (boundary)" if gold == guess else ""
     button = f'<button class="link" type="button" data-pair="{escape(f"{gold}>{guess}")}">show</button>'
     return (
         f'<tr><td>{escape(gold)}</td><td class="name">{escape(guess)}{same}</td>'
-        f'<td class="bar"><span style="width:{100 * n / total:.1f}%"></span></td>'
-        f"<td>{n:,}</td><td>{n / total:.1%}</td><td>{button}</td></tr>"
+        f'<td class="bar"><span style="width:{100 * length:.1f}%"></span></td>'
+        f"<td>{n:,}</td><td>{share:.1%}</td><td>{button}</td></tr>"
     )
 
 

@@ -167,6 +167,7 @@ class Task:
     details(scores) -> tables    more about the scores of the model
     figures(model) -> what is said about the model in JSON
     pictures(folder, results, given) -> files   results: (model, featurised held-out data) each
+    report(model, data, given) -> a page with save(path), for `casimir report`
     """
 
     name: str
@@ -198,3 +199,4 @@ class Task:
     details: Callable[[Any], list[Table]] = lambda scores: []
     figures: Callable[[Any], dict[str, Any]] = lambda model: {}
     pictures: Callable[[Path, Sequence[tuple[Any, Any]], Given], list[Path]] | None = None
+    report: Callable[[Any, Any, Given], Any] | None = None
