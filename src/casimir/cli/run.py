@@ -103,8 +103,10 @@ def report(folder: Path, file: Path, output: Path, encoding: str, quiet: bool) -
             f"There are reports on models of `casimir train {able}`; this one is of `casimir train {task.name}`. Use "
             "`casimir evaluate`."
         )
-    if not hasattr(model, "run"):
-        raise ValueError(f"'{folder}' holds a baseline, which was not trained: there is nothing to report on.")
+    if model.run.epochs == 0:
+        raise ValueError(
+            f"'{folder}' holds a baseline, for which nothing was optimised: there is nothing to report on."
+        )
     given = _given(task.use_options(), Fit(), quiet, encoding, model)
     data = task.read(file, True, given)
     task.report(model, data, given).save(output)
