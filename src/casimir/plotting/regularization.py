@@ -66,9 +66,9 @@ class RegularizationPathDisplay:
         place = self.lam[self.best], values[self.best]
         self.ax_.plot(*place, "o", color=ORANGE, markersize=9, zorder=3)
         told = f"best: {self.score[self.best]:.4g} at {self.lam[self.best]:.3g}"
-        offset = {"xytext": (0, -16), "textcoords": "offset points", "ha": "center", "color": ORANGE}
+        offset = {"xytext": (0, 9), "textcoords": "offset points", "ha": "center", "color": ORANGE}
         self.ax_.annotate(told, place, **offset)
-        self.ax_.margins(y=0.15)
+        self.ax_.margins(x=0.08, y=0.15)
 
 
 def _fields(point: Any) -> tuple[Any, ...]:

@@ -64,6 +64,6 @@ class ReliabilityDisplay:
         (self.line_,) = self.ax_.plot(r.confidence, r.accuracy, **style)
         self.ax_.scatter(r.confidence, r.accuracy, s=15 + 85 * r.counts / r.counts.max(), color=self.line_.get_color())
         self.ax_.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal", xlabel="confidence", ylabel="share that is right")
-        self.ax_.legend(loc="upper left", frameon=False)
+        self.ax_.legend(loc="best", frameon=False)
         tidy(self.ax_)
         return self

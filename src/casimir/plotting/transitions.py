@@ -71,4 +71,9 @@ class TransitionDisplay:
     def _write_numbers(self, most: float) -> None:
         for (a, b), value in np.ndenumerate(self.values):
             color = "white" if abs(value) > 0.6 * most else "black"
-            self.ax_.text(b, a, f"{value:.2g}" if value else "", ha="center", va="center", fontsize=8, color=color)
+            self.ax_.text(b, a, _short(value), ha="center", va="center", fontsize=8, color=color)
+
+
+def _short(value: float) -> str:
+    shown = f"{value:.2f}"
+    return "" if float(shown) == 0.0 else shown
