@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -36,13 +36,21 @@ class Confidence:
     def _fitted(self) -> ChainPredictor:
         raise NotImplementedError
 
+    @overload
+    def predict_topk(self, X: Any, k: int, *, probabilities: Literal[False] = False) -> list[Ranked]: ...
+    @overload
+    def predict_topk(self, X: Any, k: int, *, probabilities: Literal[True]) -> list[RankedWithProbability]: ...
     def predict_topk(self, X: Any, k: int, *, probabilities: bool = False) -> list[Any]:
         """For every sentence its k best (labels, score), best first; fewer where fewer exist.
 
         With probabilities=True (labels, score, probability).
         """
-        return (topk_with_probabilities if probabilities else topk)(self._fitted(), X, k)
+        return topk_with_probabilities(self._fitted(), X, k) if probabilities else topk(self._fitted(), X, k)
 
+    @overload
+    def predict_marginals(self, X: Any, *, as_dicts: Literal[False] = False) -> list[FloatArray]: ...
+    @overload
+    def predict_marginals(self, X: Any, *, as_dicts: Literal[True]) -> list[list[dict[Label, float]]]: ...
     def predict_marginals(self, X: Any, *, as_dicts: bool = False) -> list[Any]:
         """A float64[p_i, L] per sentence: p(y_t = classes_[j]) under p(y) ~ exp(score(y) / temperature_).
 
@@ -51,11 +59,11 @@ class Confidence:
         For loss="crf" these are the model's probabilities. A hinge loss trains no probabilities: until `calibrate` has
         been called this is the same formula on its scores at temperature 1, good for ranking but not calibrated.
         """
-        return (marginal_dicts if as_dicts else marginals)(self._fitted(), X)
+        return marginal_dicts(self._fitted(), X) if as_dicts else marginals(self._fitted(), X)
 
     def predict_marginals_single(self, x: Any, *, as_dicts: bool = False) -> Any:
         """`predict_marginals` of one sentence: float64[p, L], or a list of {label: probability}."""
-        return self.predict_marginals([x], as_dicts=as_dicts)[0]
+        return (self.predict_marginals([x], as_dicts=True) if as_dicts else self.predict_marginals([x]))[0]
 
     def predict_transition_marginals(self, X: Any) -> list[FloatArray]:
         """A float64[p_i - 1, L, L] per sentence: p(y_t = classes_[a], y_{t+1} = classes_[b])."""

@@ -14,7 +14,7 @@ from casimir.report.counts import BOUNDARY, MISSED, SPURIOUS, WRONG_LABEL, WRONG
 from casimir.report.data import ReportData
 from casimir.report.sentences import sentence, worst_first
 
-_SENTENCES, _CONFUSIONS, _LABELS = 300, 20, 40  # at most so many are shown
+_SENTENCES, _CONFUSIONS, _PAIRS, _LABELS = 300, 20, 60, 40  # at most so many are shown
 _KINDS = {
     MISSED: "missed",
     SPURIOUS: "found where there is none",
@@ -156,7 +156,7 @@ def _convergence(data: ReportData) -> str:
 
 def _sentences(data: ReportData) -> str:
     order = worst_first(data.sentences)[:_SENTENCES]
-    pairs = [f"{gold}>{guess}" for gold, guess, _ in confusions(data.sentences)]
+    pairs = [f"{gold}>{guess}" for gold, guess, _ in confusions(data.sentences)[:_PAIRS]]
     types = sorted({row.name for row in scores_by_type(data.sentences)[:-1]})
     kinds = [WRONG_LABEL, "right"] if not data.has_spans else [MISSED, SPURIOUS, WRONG_TYPE, BOUNDARY, "right"]
     sorts = {"worst": "least likely truth", "unsure": "least sure", "sure": "most sure", "order": "as in the data"}
