@@ -30,12 +30,14 @@ def test_sentences_are_those_of_the_predictions(tagger: cs.SequenceTagger, monke
     monkeypatch.setattr(confidence, "_CELLS", 20)
     assert tagger.report(X, gold).data.sentences == whole
     predicted, tables, spans = tagger.predict(X), tagger.predict_marginals(X), tagger.predict_spans(X)
-    likely = tagger.sequence_log_proba(X, gold)
+    likely, chances = tagger.sequence_log_proba(X, gold), tagger.sequence_log_proba(X, predicted)
     for i, one in enumerate(whole):
         assert [*one.words] == [token["word"] for token in X[i]]
         assert (one.gold, one.predicted, one.spans) == (gold[i], predicted[i], [tuple(span) for span in spans[i]])
         np.testing.assert_allclose(one.confidence, tables[i].max(axis=1))
         assert one.gold_log_probability == likely[i]
+        assert one.log_probability == pytest.approx(chances[i])
+        assert one.margin == (0.0 if gold[i] == predicted[i] else pytest.approx(chances[i] - likely[i]))
     assert whole[1].gold_spans == [(0, 1, "LOC"), (2, 3, "NEW")]
 
 

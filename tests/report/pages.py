@@ -14,7 +14,7 @@ def view(
 ) -> SentenceView:
     given = words.split()
     labels = [_labels(places, len(given)) for places in (gold, [span[:3] for span in spans])]
-    return SentenceView(given, labels[0], labels[1], [0.9] * len(given), gold, spans, likely)
+    return SentenceView(given, labels[0], labels[1], [0.9] * len(given), gold, spans, -0.05, likely)
 
 
 def _labels(spans: list[tuple[int, int, str]], n: int) -> list[str]:
@@ -51,6 +51,6 @@ def report() -> Report:
 
 def labelled() -> Report:
     """A report on labels that write no spans, and on nothing else."""
-    one = SentenceView(["a", "<b>"], ["NN", "VB"], ["NN", "JJ"], [0.9, 0.4], None, None, -1.0)
-    other = SentenceView(["c"], ["NN"], ["NN"], [0.99], None, None, -0.01)
+    one = SentenceView(["a", "<b>"], ["NN", "VB"], ["NN", "JJ"], [0.9, 0.4], None, None, -0.5, -1.0)
+    other = SentenceView(["c"], ["NN"], ["NN"], [0.99], None, None, -0.01, -0.01)
     return Report(ReportData("Tags", [other, one]))

@@ -28,7 +28,9 @@ def test_scores_are_those_of_the_scorer() -> None:
     tags = ["B-X", "I-X", "B-Y", "I-Y", "O"]
     gold, guess = ([[str(t) for t in rng.choice(tags, size=9)] for _ in range(40)] for _ in range(2))
     views = [
-        SentenceView(["w"] * 9, a, b, [1.0] * 9, [tuple(s) for s in spans(a)], [(*s, 0.5) for s in spans(b)], -1.0)
+        SentenceView(
+            ["w"] * 9, a, b, [1.0] * 9, [tuple(s) for s in spans(a)], [(*s, 0.5) for s in spans(b)], -1.0, -1.0
+        )
         for a, b in zip(gold, guess, strict=True)
     ]
     expected = entity_scores(gold, guess)

@@ -111,5 +111,5 @@ def test_a_report_is_saved_and_shown_in_a_notebook(tmp_path: Path) -> None:
 
 def test_a_sentence_needs_as_many_of_everything() -> None:
     with pytest.raises(ValueError, match="2 words, 1 true labels"):
-        SentenceView(["a", "b"], ["O"], ["O"], [1.0], [], [], 0.0)
+        SentenceView(["a", "b"], ["O"], ["O"], [1.0], [], [], 0.0, 0.0)
     assert len(SENTENCES) == 6

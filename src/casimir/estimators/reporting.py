@@ -60,7 +60,9 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
     for s, soft in expected(predictor, packed):
         own = flat[first : first + len(s.nodes)]
         likely = (scores_of(predictor, s, own) - soft.value) / predictor.temperature
-        for i, best in enumerate(predictor.chain.max(s).outputs):
+        top = predictor.chain.max(s)
+        chances = (top.value - soft.value) / predictor.temperature
+        for i, best in enumerate(top.outputs):
             nodes = soft.marginals.unary(i)
             sure = np.minimum(nodes[np.arange(len(best)), best], 1.0).tolist()
             labels = true[first + s.offsets[i] : first + s.offsets[i + 1]]
@@ -70,7 +72,7 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
                 guessed = [(*span, spans.probability(nodes, edges, span)) for span in read]
             gold_spans = None if spans is None else spans_of(labels)
             predicted = [names[j] for j in best]
-            view = words[len(found)], labels, predicted, sure, gold_spans, guessed, float(likely[i])
+            view = words[len(found)], labels, predicted, sure, gold_spans, guessed, float(chances[i]), float(likely[i])
             found.append(SentenceView(*view))
         first += len(s.nodes)
     return found

@@ -62,7 +62,12 @@ def reliability(curves: Sequence[Curve]) -> str:
 
 def heat_map(labels: Sequence[str], weights: FloatArray) -> str:
     """Weights (from, to): blue above 0, orange below, the stronger the farther."""
-    cell, left, top = 34.0, 16.0 + 7.2 * max(map(len, labels)), 16.0 + 7.2 * max(map(len, labels))
+    has_numbers = len(labels) <= 14
+    cell, left, top = (
+        34.0 if has_numbers else 16.0,
+        16.0 + 7.2 * max(map(len, labels)),
+        16.0 + 7.2 * max(map(len, labels)),
+    )
     most = float(np.abs(weights).max()) or 1.0
     parts = []
     for a, label in enumerate(labels):
@@ -74,10 +79,11 @@ def heat_map(labels: Sequence[str], weights: FloatArray) -> str:
             title = f"{label} → {other}: {weight:.3f}"
             kind, shade = "plus" if weight >= 0 else "minus", 0.8 * abs(weight) / most
             parts.append(rect(*place, cell - 1, cell - 1, kind, title, shade))
-            if len(labels) <= 14:
+            if has_numbers:
                 parts.append(text(place[0] + cell / 2, place[1] + cell / 2 + 4, _short(weight, most), "cell"))
     side = cell * len(labels) + 4
-    return picture(left + side, top + side, "Weights of transitions, from the row's label to the column's", parts)
+    name = "Weights of transitions, from the row's label to the column's"
+    return picture(left + side, top + side, name, parts, shrinks=has_numbers)
 
 
 def _short(weight: float, most: float) -> str:

@@ -18,6 +18,7 @@ class SentenceView:
     confidence               probability of every predicted label
     gold_spans               None where labels write no spans
     spans                    predicted spans with their probability; None where labels write no spans
+    log_probability          log p(predicted | words)
     gold_log_probability     log p(gold | words); -inf where the tagger cannot give it
     """
 
@@ -27,7 +28,13 @@ class SentenceView:
     confidence: Sequence[float]
     gold_spans: Sequence[SpanPlace] | None
     spans: Sequence[tuple[int, int, str, float]] | None
+    log_probability: float
     gold_log_probability: float
+
+    @property
+    def margin(self) -> float:
+        """How much more likely the prediction is than the truth, as a logarithm; 0 where they are the same."""
+        return 0.0 if list(self.gold) == list(self.predicted) else self.log_probability - self.gold_log_probability
 
     def __post_init__(self) -> None:
         lengths = {len(self.words), len(self.gold), len(self.predicted), len(self.confidence)}

@@ -159,7 +159,7 @@ def _sentences(data: ReportData) -> str:
     pairs = [f"{gold}>{guess}" for gold, guess, _ in confusions(data.sentences)[:_PAIRS]]
     types = sorted({row.name for row in scores_by_type(data.sentences)[:-1]})
     kinds = [WRONG_LABEL, "right"] if not data.has_spans else [MISSED, SPURIOUS, WRONG_TYPE, BOUNDARY, "right"]
-    sorts = {"worst": "least likely truth", "unsure": "least sure", "sure": "most sure", "order": "as in the data"}
+    sorts = {"worst": "worst mistake", "unsure": "least sure", "sure": "most sure", "order": "as in the data"}
     fields = (
         '<label>Words<input type="search" name="text" placeholder="part of a sentence"></label>'
         + _select("Type" if data.has_spans else "Label", "type", {name: name or "(no type)" for name in types})

@@ -11,8 +11,8 @@ from casimir.report.data import SentenceView, SpanPlace
 
 
 def worst_first(sentences: Sequence[SentenceView]) -> list[int]:
-    """The numbers of sentences: those with mistakes before others, and the less likely the truth the earlier."""
-    return sorted(range(len(sentences)), key=lambda i: (not mistakes(sentences[i]), sentences[i].gold_log_probability))
+    """The numbers of sentences: the more likely the prediction beside the truth the earlier, then the less sure."""
+    return sorted(range(len(sentences)), key=lambda i: (-sentences[i].margin, _confidence(sentences[i])))
 
 
 def sentence(number: int, one: SentenceView) -> str:
@@ -25,11 +25,10 @@ def sentence(number: int, one: SentenceView) -> str:
         "kinds": "\n".join(sorted({m.kind for m in found}) or ["right"]),
         "pairs": "\n".join(pairs),
         "confidence": f"{_confidence(one):.4f}",
-        "loss": "1e9" if math.isinf(one.gold_log_probability) else f"{-one.gold_log_probability:.4f}",
         "number": str(number),
     }
     attributes = " ".join(f'data-{name}="{escape(value)}"' for name, value in data.items())
-    told = f"sentence {number + 1} · {_chance(one.gold_log_probability)} · least sure {_confidence(one):.2f}"
+    told = f"sentence {number + 1} · {_chances(one)} · least sure {_confidence(one):.2f}"
     return f'<li class="sentence" {attributes}>{_lines(one)}<p class="note">{escape(told)}</p></li>'
 
 
@@ -82,8 +81,14 @@ def _confidence(one: SentenceView) -> float:
     return min((span[3] for span in one.spans), default=min(one.confidence)) if one.spans else min(one.confidence)
 
 
+def _chances(one: SentenceView) -> str:
+    """How likely the truth is, beside the prediction."""
+    if math.isinf(one.gold_log_probability):
+        return "the tagger cannot give the true labels"
+    truth = f"probability {_chance(one.gold_log_probability)}"
+    return truth if one.margin == 0.0 else f"{truth}, of the prediction {_chance(one.log_probability)}"
+
+
 def _chance(log_probability: float) -> str:
-    if math.isinf(log_probability):
-        return "the tagger cannot give these labels"
     chance = math.exp(log_probability)
-    return f"truth has probability {chance:.2f}" if chance >= 0.01 else f"truth has probability {chance:.0e}"
+    return f"{chance:.2f}" if chance >= 0.01 else f"{chance:.0e}"

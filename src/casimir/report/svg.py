@@ -49,9 +49,10 @@ def number(value: float) -> str:
     return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e") if 0 < abs(value) < 1e-3 else f"{value:g}"
 
 
-def picture(width: float, height: float, label: str, parts: Sequence[str]) -> str:
-    """An SVG that is as wide as its place, and says to screen readers what it shows."""
-    box = f'viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}px"'
+def picture(width: float, height: float, label: str, parts: Sequence[str], shrinks: bool = True) -> str:
+    """An SVG that says to screen readers what it shows; one that does not shrink scrolls where its place is narrow."""
+    room = f"max-width:{width:g}px" if shrinks else f"width:{width:g}px"
+    box = f'viewBox="0 0 {width:g} {height:g}" style="{room}"'
     head = f'<svg {box} role="img" aria-label="{escape(label)}">'
     return f"{head}<title>{escape(label)}</title>{''.join(parts)}</svg>"
 
