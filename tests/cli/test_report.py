@@ -53,6 +53,7 @@ def test_a_page_about_tags_is_called_report_by_default(tmp_path: Path, monkeypat
     assert done.exit_code == 0, done.output
     page = Path("report.html").read_text(encoding="utf-8")
     assert "Scores by label" in page
+    assert "1 (not calibrated)" in page
     assert "<dt>F1</dt>" not in page
     refused = invoke("report", "m/baselines/most frequent label", "train.conllu")
     assert refused.exit_code == 2
@@ -65,3 +66,13 @@ def test_other_models_are_refused(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     assert "this one is of `casimir train align`" in refused.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+def test_training_with_dev_data_calibrates(tmp_path: Path) -> None:
+    files = ("--train", news_path("heldout"), "--dev", news_path("train"))
+    done = invoke("train", "ner", *files, "--model", tmp_path / "m", "--tol", 0.5, "-q", "--no-baselines")
+    assert done.exit_code == 0, done.output
+    model = cs.load(tmp_path / "m")
+    assert model.tagger.temperature_ != 1.0
+    likely = [tagger.temperature_ for tagger in (model.tagger, model.alone)]
+    assert all(0.01 < temperature < 1.0 for temperature in likely)

@@ -50,9 +50,11 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
     metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
     with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:
         model = task.train(prepared, given, () if progress is None else (progress,))
+    interrupted = model.run.status == "interrupted"
+    if parts.dev is not None and not interrupted:
+        task.calibrate(model, parts.dev, given)
     model.save(manner.model)
     shutil.rmtree(manner.model / BASELINES, ignore_errors=True)  # of the model that was there before
-    interrupted = model.run.status == "interrupted"
     sections: list[Section] = []
     drawn: list[str] = []
     try:

@@ -111,5 +111,5 @@ def _facts(tagger: SequenceTagger, sentences: Sequence[SentenceView]) -> dict[st
         "objective": f"{tagger.objective_:.5g}",
         "certified gap": f"{tagger.gap_:.2e}",
         "training": tagger.status_,
-        "temperature": f"{tagger.temperature_:.3g}",
+        "temperature": "1 (not calibrated)" if tagger.temperature_ == 1.0 else f"{tagger.temperature_:.3g}",
     }

@@ -88,6 +88,14 @@ class TagModel:
             if chosen:
                 yield tagger, chosen, iter_features(given, self.feature_set)
 
+    def calibrate(self, corpus: Corpus) -> None:
+        """Sets the temperatures of the taggers on a labelled corpus that was not trained on."""
+        gold = corpus.labels_for(None if corpus.scheme is None else self.scheme)
+        alone = replace(corpus, sentences=[apart(sentence) for sentence in corpus.sentences])
+        for given in (corpus,) if self.alone is None else (corpus, alone):
+            for tagger, places, X in self.parts(given):
+                tagger.calibrate(X, [gold[i] for i in places])
+
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""
         return scores_of(corpus, self.tag(corpus), self.scheme)

@@ -189,6 +189,10 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
+def calibrate(model: TagModel, dev: Corpus, given: Given) -> None:
+    model.calibrate(dev)
+
+
 # --- results
 
 
@@ -281,6 +285,7 @@ def tagging_task(
         train=partial(train, kind=name),
         baselines=partial(baselines, kind=name),
         watch=watch,
+        calibrate=calibrate,
         score=score,
         details=details,
         figures=figures,
