@@ -145,7 +145,7 @@ def explained(
     (s,) = scored(predictor, packed)
     chances = [float(np.exp(tagger.sequence_log_proba(packed, [one])[0])) for one in (chosen, other) if one is not None]
     return Explanation(
-        words=[str(t + 1) for t in range(packed.n_tokens)] if isinstance(x, PackedSequences) else words_of(x),
+        words=words_of(x),
         labels=chosen,
         other=other,
         score=math.fsum(row.contribution for row in rows),
@@ -178,7 +178,7 @@ def _contributions(
         return Contribution(t, name, contribution, other)
 
     rows = [
-        row(t, name, (0.0 if place is None else value * unary[place, y[t]] for y in outputs))
+        row(t, name, (value * unary[place, y[t]] for y in outputs))
         for t, own in enumerate(features)
         for name, value, place in own
     ]

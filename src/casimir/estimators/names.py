@@ -59,7 +59,8 @@ def packed_with_names(X: Any, n_features: int | None, keep_names: bool) -> tuple
     if n_features is None or not keep_names:
         return pack(X, n_features), None
     exact = pack(X, None)
-    assert exact.vocabulary is not None
+    if not isinstance(exact.vocabulary, Vocabulary):  # features that have numbers of their own are not hashed
+        return exact, None
     names = FeatureNames(exact.vocabulary, n_features)
     return _hashed(exact, names.buckets, n_features), names
 
@@ -76,25 +77,22 @@ def _hashed(X: PackedSequences, buckets: IntArray, n_features: int) -> PackedSeq
 
 
 class Feature(NamedTuple):
-    """A feature of a token: its name, its value, and its row of the weights; None: not seen in training."""
+    """A feature of a token: its name, its value, and its row of the weights."""
 
     name: str
     value: float
-    row: int | None
+    row: int
 
 
 def features_of(predictor: ChainPredictor, x: Any, names: FeatureNames | None) -> list[list[Feature]]:
-    """The features of every token of one sentence, by the names that it gives them itself."""
-    if isinstance(x, PackedSequences):
-        return _by_token(x, [Feature(name_of(predictor, j, names), 1.0, j) for j in x.indices.tolist()])
+    """The features of every token of one sentence: those that the vocabulary knows, or all under their own names."""
+    if isinstance(x, PackedSequences) or predictor.vocabulary is not None:
+        known = predictor.pack(x if isinstance(x, PackedSequences) else [x])
+        return _by_token(known, [Feature(name_of(predictor, j, names), 1.0, j) for j in known.indices.tolist()])
     exact = pack([x], None)
     assert exact.vocabulary is not None
     own = list(exact.vocabulary)
-    rows: list[Any] = (
-        [predictor.vocabulary.find(name) for name in own]
-        if predictor.vocabulary is not None
-        else buckets_of(own, predictor.n_features).tolist()
-    )
+    rows = buckets_of(own, predictor.n_features).tolist()
     return _by_token(exact, [Feature(own[j], 1.0, rows[j]) for j in exact.indices.tolist()])
 
 

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 def tagger_report(tagger: SequenceTagger, X: Any, y: Any, words: Any, title: str) -> Report:
     """The report of `SequenceTagger.report`."""
-    if words is None and isinstance(X, PackedSequences):
-        words = [[str(t + 1) for t in range(n)] for n in X.lengths.tolist()]
-    elif words is None:
-        X = [list(x) for x in X]
+    if words is None:
+        X = X if isinstance(X, PackedSequences) else [x if hasattr(x, "shape") else list(x) for x in X]
         words = [words_of(x) for x in X]
     return report_of(tagger, sentence_views(tagger._fitted(), X, y, words), title)
 

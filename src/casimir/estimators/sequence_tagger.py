@@ -103,7 +103,7 @@ class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
         the best weights so far are kept, with a warning.
         """
-        packed, names = packed_with_names(X, self.n_features, self.keep_names)
+        packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
         labels = LabelSequences.of(y, packed.offsets)
@@ -120,7 +120,7 @@ class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
         train = partial(minimize, objective, solver, epochs, self.tol, seed)
         result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
-        self.lam_, self.solver_, self.names_ = objective.penalty.strong_convexity, solver, names
+        self.lam_, self.solver_ = objective.penalty.strong_convexity, solver
         self._set_result(result, predictor(result.w))
         if self.status_ != "converged":
             self._warn_of_the_end()

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from casimir.features import PackedSequences
 
 _NAMES = ("word", "form", "token", "text", "w", "w[0]", "word.lower()", "word.lower", "lower")  # the first one counts
 
 
-def words_of(x: Iterable[Any]) -> list[str]:
+def words_of(x: Any) -> list[str]:
     """A word per token of a sentence of dicts or of strings NAME=WORD; its place, from 1, where no feature is a word.
+
+    Of a packed sentence, or one that is a matrix, there are the places alone.
 
     >>> words_of([{"word": "Ada", "title": True}, ["bias", "w[0]=slept"], ["bias"]])
     ['Ada', 'slept', '3']
     """
+    if isinstance(x, PackedSequences) or hasattr(x, "shape"):
+        n = x.n_tokens if isinstance(x, PackedSequences) else x.shape[0]
+        return [str(t + 1) for t in range(n)]
     return [_word(token) or str(t + 1) for t, token in enumerate(x)]
 
 
