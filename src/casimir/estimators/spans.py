@@ -28,6 +28,7 @@ import numpy.typing as npt
 from casimir.estimators.labels import Label
 from casimir.scores import FloatArray
 
+_TINY = np.finfo(np.float64).tiny
 _TAG = re.compile(r"O|[BIES](?:-.*)?", re.DOTALL)
 
 
@@ -149,5 +150,5 @@ def spans_of(labels: Sequence[Label]) -> list[tuple[int, int, str]]:
 
 
 def _given(reached: FloatArray, nodes: FloatArray) -> FloatArray:
-    """reached / nodes, 0 where a label has no probability."""
-    return np.divide(reached, nodes, out=np.zeros_like(reached), where=nodes > 0.0)
+    """reached / nodes; both are 0 where a label has no probability, and so is the result."""
+    return reached / np.maximum(nodes, _TINY)

@@ -16,6 +16,7 @@ from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.solvers import Result, Trace, TraceRow
+from casimir.vocabulary import Vocabulary
 
 KIND = "sequence-tagger"
 
@@ -58,7 +59,7 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
     predictor = ChainPredictor.of_rows(rows, classes, _vocabulary(arrays, hash_version), temperature)
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
     names = decode_vocabulary("names", arrays)
-    tagger.names_ = None if names is None else FeatureNames(names, predictor.n_features)
+    tagger.names_ = FeatureNames(names, predictor.n_features) if isinstance(names, Vocabulary) else None
     return tagger
 
 
