@@ -79,7 +79,7 @@ def test_packed_sentences_are_explained_by_the_names_that_are_known() -> None:
 
 
 def test_text_and_html_show_what_decides() -> None:
-    found = fitted(n_features=None).explain(X[1])
+    found = fitted(n_features=None).explain(X[1], ["LOC", "O", "O"], against=["LOC", "O", "PER"])
     text = str(found)
     assert all(part in text for part in ("Paris/LOC", "probability", "word=<large>"))
     html = found._repr_html_()
