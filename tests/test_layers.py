@@ -12,7 +12,7 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary"},
-    {"structures", "features", "penalties", "persistence", "metrics"},
+    {"structures", "features", "penalties", "persistence", "metrics", "report"},
     {"smoothing", "costs", "models", "duality", "truth"},
     {"losses", "curvature"},
     {"problems"},

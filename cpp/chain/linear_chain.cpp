@@ -215,6 +215,19 @@ void LinearChain::decode(const double* w, int threads, std::int64_t* labels, dou
   });
 }
 
+void LinearChain::all_token_scores(const double* w, int threads, double* out) const {
+  parallel_chunks(n_examples(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    std::vector<double> u;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t p = length(i);
+      u.resize(static_cast<std::size_t>(p * shape_.stride));
+      score_tokens(i, 0, p, WeightView{w}, u.data());
+      for (std::int64_t t = 0; t < p; ++t)
+        std::copy_n(u.data() + t * shape_.stride, shape_.labels, out + (data_.offsets[i] + t) * shape_.labels);
+    }
+  });
+}
+
 std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<ChainDual>(*this);

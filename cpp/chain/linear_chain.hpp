@@ -34,6 +34,8 @@ class LinearChain final : public LinearTokens {
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
   std::unique_ptr<DualBlocks> dual_blocks() const override;
+  /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
+  void all_token_scores(const double* w, int threads, double* out) const;
 
   /// The transition scores, fixed ones included, as rows [from][to]; the padding of a row is -inf.
   void load_transitions(const WeightView& w, std::vector<double>& to) const;

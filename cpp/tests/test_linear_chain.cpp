@@ -88,6 +88,24 @@ void check_single_tokens(const casimir::LinearChain& chain, Random& random) {
   }
 }
 
+/// Scores of all tokens are those of each chain without the padding, on any number of threads.
+void check_all_tokens(const casimir::LinearChain& chain, Random& random) {
+  const std::vector<double> w = random.uniforms(chain.n_params(), -1.0, 1.0);
+  const std::int64_t labels = chain.shape().labels, stride = chain.shape().stride;
+  std::vector<double> all(static_cast<std::size_t>(chain.output_offset(chain.n_examples()) * labels)), threaded(all);
+  chain.all_token_scores(w.data(), 1, all.data());
+  chain.all_token_scores(w.data(), 3, threaded.data());
+  check(all == threaded);
+  for (std::int64_t i = 0; i < chain.n_examples(); ++i) {
+    std::vector<double> own(static_cast<std::size_t>(chain.length(i) * stride));
+    chain.score_tokens(i, 0, chain.length(i), {w.data()}, own.data());
+    for (std::int64_t t = 0; t < chain.length(i); ++t)
+      for (std::int64_t l = 0; l < labels; ++l)
+        check(all[static_cast<std::size_t>((chain.output_offset(i) + t) * labels + l)] ==
+              own[static_cast<std::size_t>(t * stride + l)]);
+  }
+}
+
 }  // namespace
 
 void test_linear_chain() {
@@ -99,6 +117,7 @@ void test_linear_chain() {
       check_adjoint(without_fixed(problem), random);
       check_fixed_scores(problem, random);
       check_single_tokens(problem, random);
+      check_all_tokens(problem, random);
       check_scatter_ranges(problem, random);
       check_touched(problem, random);
       check_scales(problem, {SmoothingKind::kL2, 5, 0.8}, random);

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from casimir._outputs import Outputs
 from casimir.scores import FloatArray, IntArray, offsets_of
 
+_SMALL = 4096  # entries
 _TOO_LARGE = 2**62  # leaves room in an int64 of the core
 
 
@@ -50,7 +51,12 @@ def as_float(x: Any, name: str) -> FloatArray:
 
 
 def all_finite(array: npt.NDArray[np.floating[Any]]) -> bool:
-    """One sum is several times cheaper than np.isfinite; it is wrong only on overflow, which is looked at again."""
+    """One sum is several times cheaper than np.isfinite; it is wrong only on overflow, which is looked at again.
+
+    Where there is little to add up, what np.errstate costs is more.
+    """
+    if array.size < _SMALL:
+        return bool(np.isfinite(array).all())
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
 

@@ -269,7 +269,9 @@ def _as_numbers(examples: Any, n: int) -> np.ndarray:
 
 
 def _check_n_features(n_features: Any) -> None:
-    if isinstance(n_features, bool | np.bool_) or not isinstance(n_features, SupportsIndex):
+    if type(n_features) is not int and (
+        isinstance(n_features, bool | np.bool_) or not isinstance(n_features, SupportsIndex)
+    ):  # an int is looked at alone: a protocol costs microseconds
         raise TypeError(f"n_features must be a whole number or None; got {n_features!r}.")
     if not 1 <= int(n_features) < 2**32:
         raise ValueError(f"n_features must be at least 1 and below 2^32; got {n_features}. The default is 2^18.")

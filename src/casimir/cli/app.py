@@ -34,6 +34,7 @@ app.add_typer(train, name="train")
 for name, made, examples in (
     ("evaluate", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
     ("predict", commands.predict_command(), commands.PREDICT_EXAMPLES),
+    ("report", commands.report_command(), commands.REPORT_EXAMPLES),
 ):
     app.command(name, help=_flowing(made), epilog=examples)(made)
 

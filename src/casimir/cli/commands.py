@@ -36,6 +36,9 @@ casimir predict out/ file.txt > tagged.txt
 casimir predict out/ - < file.txt
 
 casimir predict out/ horses/images/ --output masks/"""
+REPORT_EXAMPLES = """Example:
+
+casimir report out/ eng.testa --out report.html"""
 _INTERRUPT = "Ctrl-C saves the best model so far."
 
 
@@ -112,6 +115,31 @@ def predict_command() -> Callable[..., None]:
         ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
     )
     return with_signature(run, "predict", about, [*_use("predict"), parameter("output", options.Output, None)])
+
+
+def report_command() -> Callable[..., None]:
+    def run(**given: Any) -> None:
+        with clear_ends():
+            from casimir.cli.run import report
+
+            report(given["model"], given["file"], given["out"], given["encoding"], given["quiet"])
+
+    about = """Write a page about a model on labelled data: scores, confusions, calibration, weights, convergence, and
+    the worst sentences, with filters. The page is one HTML file that needs no network.
+
+    For models that tag: train tag, ner, pos, chunk."""
+    return with_signature(
+        run,
+        "report",
+        about,
+        [
+            parameter("model", options.ModelFolder),
+            parameter("file", options.File),
+            parameter("out", options.Page, Path("report.html")),
+            parameter("encoding", options.Encoding, "utf-8"),
+            parameter("quiet", options.Quiet, False),
+        ],
+    )
 
 
 def _use(command: str) -> list[inspect.Parameter]:

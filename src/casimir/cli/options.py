@@ -71,6 +71,7 @@ File = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write. Default: stdout.")
 ]
+Page = Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")]
 
 
 def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -50,9 +50,11 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
     metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
     with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:
         model = task.train(prepared, given, () if progress is None else (progress,))
+    interrupted = model.run.status == "interrupted"
+    if parts.dev is not None and not interrupted:
+        task.calibrate(model, parts.dev, given)
     model.save(manner.model)
     shutil.rmtree(manner.model / BASELINES, ignore_errors=True)  # of the model that was there before
-    interrupted = model.run.status == "interrupted"
     sections: list[Section] = []
     drawn: list[str] = []
     try:
@@ -92,6 +94,25 @@ def predict(
         say(err(), f"Wrote the results of {_count(task, data)} into {output}", "green")
     else:
         write_result(text, encoding, output, f"Wrote the results of {_count(task, data)} to")
+
+
+def report(folder: Path, file: Path, output: Path, encoding: str, quiet: bool) -> None:
+    """A page about a model on labelled data."""
+    task, model = _loaded(folder)
+    if task.report is None:
+        able = _listed([one.name for one in tasks().values() if one.report is not None])
+        raise ValueError(
+            f"There are reports on models of `casimir train {able}`; this one is of `casimir train {task.name}`. Use "
+            "`casimir evaluate`."
+        )
+    if model.run.epochs == 0:
+        raise ValueError(
+            f"'{folder}' holds a baseline, for which nothing was optimised: there is nothing to report on."
+        )
+    given = _given(task.use_options(), Fit(), quiet, encoding, model)
+    data = task.read(file, True, given)
+    task.report(model, data, given).save(output)
+    say(err(), f"Wrote a report on {_count(task, data)} to {output}", "green")
 
 
 # --- training

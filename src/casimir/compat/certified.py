@@ -22,7 +22,7 @@ from casimir.penalties import ElasticNet, Ridge
 from casimir.scores import FloatArray
 from casimir.solvers import LBFGS, SDCA, DualProximal, Result, TraceRow, minimize
 from casimir.solvers.base import Solver
-from casimir.solvers.proximal_kappa import smooth_kappa
+from casimir.solvers.proximal_kappa import Conditioning, smooth_kappa
 from casimir.solvers.run import Callback
 from casimir.solvers.sdca import memory_of
 from casimir.structures.chain import Chain
@@ -113,7 +113,7 @@ class _Run:
 def _dual_steps(objective: Objective) -> DualProximal:
     """With absolute values kappa stays as it begins: to follow the gap makes such runs wander."""
     own: Any = objective.penalty
-    kappa = None if own.l1 == 0.0 else smooth_kappa(objective)
+    kappa = None if own.l1 == 0.0 else smooth_kappa(Conditioning.of(objective, np.random.default_rng(0)))
     return DualProximal(SDCA(memory=_MEMORY), kappa=kappa)
 
 

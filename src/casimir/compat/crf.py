@@ -22,6 +22,7 @@ from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences, pack
 from casimir.metrics.flat import flat_accuracy_score
 from casimir.scores import FloatArray
+from casimir.vocabulary import Vocabulary
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]
@@ -145,7 +146,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         trainer = online if plan.algorithm in ("ap", "pa", "arow") else certified
         found = trainer.train(packed, places, kept, plan, log)
         vocabulary = packed.vocabulary
-        assert vocabulary is not None
+        assert isinstance(vocabulary, Vocabulary)
         rows = ChainPredictor(found.w, classes, packed.n_features, vocabulary).rows
         self.objective_, self.dual_, self.gap_ = found.objective, found.dual, found.gap
         log.verbose, log.holdout = False, None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +11,11 @@ import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
+from casimir.estimators.confidence import Confidence
 from casimir.estimators.constraints import LabelRules
 from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.estimators.partial_labels import fixed_masks, right_labels
+from casimir.estimators.spans import SpanLabels
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
@@ -22,18 +23,17 @@ from casimir.scores import FloatArray, IntArray
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Columns, Vocabulary
 
-_CHUNK = 2048  # sentences scored at a time where every part's score or marginal is kept
-
 
 @dataclass(frozen=True, eq=False)
-class ChainPredictor:
-    """argmax_y score(x, y; w), its runners-up and its marginals.
+class ChainPredictor(Confidence):
+    """argmax_y score(x, y; w), its runners-up and its probabilities.
 
     w            float64[d], as `LinearChainModel` reads it
     classes      the L labels
     n_features   of the packed sequences it reads
     vocabulary   of the features; `Columns` where sentences are matrices; None: hashed
     rules        which label sequences are valid; None: all
+    temperature  T of the probabilities p(y) ~ exp(score(x, y; w) / T)
     """
 
     w: FloatArray
@@ -42,6 +42,12 @@ class ChainPredictor:
     vocabulary: Vocabulary | Columns | None
     threads: int | None = None
     rules: LabelRules | None = None
+    temperature: float = 1.0
+
+    @cached_property
+    def span_labels(self) -> SpanLabels:
+        """How the labels write spans; an error where they do not."""
+        return SpanLabels.of(self.classes)
 
     @property
     def _weights(self) -> WeightRows:
@@ -75,11 +81,12 @@ class ChainPredictor:
         classes: tuple[Label, ...],
         vocabulary: Vocabulary | Columns | None,
         rules: LabelRules | None = None,
+        temperature: float = 1.0,
     ) -> ChainPredictor:
         """The predictor whose `rows` are these."""
         n_features = len(rows) - len(classes) - CHAIN_ENDS
         w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
-        return cls(w, classes, n_features, vocabulary, rules=rules)
+        return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature)
 
     def pack(self, X: Any) -> PackedSequences:
         """X in the features of this model; features that it has never seen count for nothing."""
@@ -105,24 +112,6 @@ class ChainPredictor:
         if fixed is not None:
             chain = chain.restricted(fixed_masks(fixed, self.classes, packed.offsets))
         return labels_of(self._decode(packed, chain), self.classes, packed.offsets)
-
-    def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
-        """The k best (labels, score) of every sentence, best first; fewer where fewer exist."""
-        result: list[list[tuple[list[Label], float]]] = []
-        for chain, scores in self._scored(X):
-            top = chain.topk(scores, k)
-            for values, outputs in zip(top.value, top.outputs, strict=True):
-                named = ([self.classes[j] for j in output] for output in outputs.tolist())
-                result.append(list(zip(named, values.tolist(), strict=False)))
-        return result
-
-    def predict_marginals(self, X: Any) -> list[FloatArray]:
-        """A float64[p_i, L] per sentence: p(y_v = classes[j]) under p(y) ~ exp(score(x, y; w))."""
-        result: list[FloatArray] = []
-        for chain, scores in self._scored(X):
-            marginals = chain.expect(scores, 1.0).marginals
-            result.extend(marginals.unary(i).copy() for i in range(len(marginals)))
-        return result
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
@@ -153,8 +142,5 @@ class ChainPredictor:
         best: IntArray = numbers
         return best
 
-    def _scored(self, X: Any) -> Iterator[tuple[Chain, Any]]:
-        packed = self.pack(X)
-        chain = self.chain
-        for start in range(0, len(packed), _CHUNK):
-            yield chain, LinearChainModel(packed[start : start + _CHUNK], len(self.classes)).scores(self.w)
+    def _fitted(self) -> ChainPredictor:
+        return self

@@ -133,6 +133,7 @@ class _Run:
 
         part = self._part
         model = clone(self._tagger).set_params(lam=lam_n / len(part.X), warm_start=_can_start(self._tagger))
+        model.keep_names = False  # the sequences are packed
         if self._last is not None and model.warm_start:
             model.predictor_ = self._last
         model.fit(part.X, part.y, sample_weight=part.sample_weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,11 +22,13 @@ from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.constraints import LabelRules, label_rules
 from casimir.estimators.dev_set import DevSet
 from casimir.estimators.growing import carried, check_steps, classes_after, packed_after
+from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
+from casimir.estimators.names import packed_with_names
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.weighted_loss import weighted_loss
-from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
+from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
@@ -41,7 +44,7 @@ from casimir.structures.chain import Chain
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
 
-class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
     lam           None is 3/n, with n the number of training sentences, or the sum of their weights; a number is used as
@@ -71,6 +74,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     patience      with a dev set: end the training after this many evaluated epochs without a better score there
     warm_start    True: another `fit` begins at the weights of the last one, in new features and labels too. "auto" and
                   "dual" have them as their first centre, which saves little; "bcfw", "sdca" and "eg" cannot
+    keep_names    keep the names of hashed features, for `top_features`; costs memory and a slower packing
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs, -2 one less, and so on
     verbose       show progress on stderr
 
@@ -78,6 +82,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     difference); trace_, a row per evaluated epoch; status_, lam_, solver_; coef_ float64[n_features, L], transitions_
     float64[L, L] (from, to), start_ and stop_ float64[L]. With a dev set dev_scores_, one per row of trace_, and
     best_epoch_, whose weights are kept: objective_ and gap_ are theirs. With lam="auto" path_, a `RegularizationPath`.
+    temperature_ of the probabilities is 1 until `calibrate`.
 
     >>> X, y = [["the", "cat"], ["the", "dog"]], [["D", "N"], ["D", "N"]]
     >>> tokens = [[{"word": word} for word in sentence] for sentence in X]
@@ -103,6 +108,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         scoring: Any = None,
         patience: int | None = None,
         warm_start: bool = False,
+        keep_names: bool = False,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -121,6 +127,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.scoring = scoring
         self.patience = patience
         self.warm_start = warm_start
+        self.keep_names = keep_names
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -148,12 +155,23 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
         the best weights so far are kept, with a warning.
         """
-        packed = X if isinstance(X, PackedSequences) else pack(X, self.n_features)
+        packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
-        labels = LabelSequences.of(y, packed.offsets)
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
+        return self._fit_packed(packed, y, sample_weight, X_dev, y_dev, callbacks)
+
+    def _fit_packed(
+        self,
+        packed: PackedSequences,
+        y: Any,
+        sample_weight: Any,
+        X_dev: Any,
+        y_dev: Any,
+        callbacks: Iterable[TaggerCallback],
+    ) -> SequenceTagger:
+        labels = LabelSequences.of(y, packed.offsets)
         classes, before = labels.classes(), getattr(self, "predictor_", None) if self.warm_start else None
         if X_dev is None and y_dev is None:
             return self._train(packed, labels, classes, sample_weight, callbacks, before)
@@ -179,7 +197,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.path_ = path(self, packed, y, **options)
         self.lam = self.path_.best.lam
         try:
-            return self.fit(packed, y, sample_weight=sample_weight, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks)
+            return self._fit_packed(packed, y, sample_weight, X_dev, y_dev, callbacks)
         finally:
             self.lam = "auto"
 
@@ -261,21 +279,23 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """The best labels of one sentence; `fixed` has an entry per token."""
         return self.predict([x], fixed=None if fixed is None else [fixed])[0]
 
-    def predict_topk(self, X: Any, k: int) -> list[list[tuple[list[Label], float]]]:
-        """For every sentence its k best (labels, score), best first; fewer where fewer exist."""
-        return self._fitted().predict_topk(X, k)
-
-    def predict_marginals(self, X: Any) -> list[FloatArray]:
-        """A float64[p_i, L] per sentence: p(y_v = classes_[j]) under p(y) ~ exp(score(y)).
-
-        For loss="crf" these are the model's probabilities. A hinge loss trains no probabilities: there this is the same
-        formula on its scores, good for ranking but not calibrated.
-        """
-        return self._fitted().predict_marginals(X)
-
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
         return self._fitted().score(X, y)
+
+    def calibrate(self, X: Any, y: Any) -> SequenceTagger:
+        """Set `temperature_` so that labels y of sentences X, which were not trained on, become most likely.
+
+        Predictions stay the same; probabilities, of a hinge loss too, then say how often they are right.
+        """
+        from casimir.estimators.calibration import best_temperature
+
+        self.predictor_ = replace(self._fitted(), temperature=best_temperature(self._fitted(), X, y))
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        return self._fitted().temperature
 
     @property
     def constraints_(self) -> LabelRules | None:

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from casimir._validate import positive_float
 from casimir.estimators.constraints import LabelRules
+from casimir.estimators.names import FeatureNames
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.solvers import Result, Trace, TraceRow
+from casimir.vocabulary import Vocabulary
 
 KIND = "sequence-tagger"
 
@@ -26,6 +29,7 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
         "parameters": encode_parameters(tagger.get_params(deep=False)),
         "hash_version": HASH_VERSION if predictor.vocabulary is None else None,
         "lam": tagger.lam_,
+        "temperature": predictor.temperature,
         "objective": tagger.objective_,
         "dual": tagger.dual_,
         "gap": tagger.gap_,
@@ -37,6 +41,8 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
         meta["scheme"], arrays["follows"] = predictor.rules.scheme, predictor.rules.follows
     if predictor.vocabulary is not None:
         arrays |= encode_vocabulary("vocabulary", predictor.vocabulary)
+    if tagger.names_ is not None:
+        arrays |= encode_vocabulary("names", tagger.names_.vocabulary)
     return meta, arrays
 
 
@@ -48,12 +54,14 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         trace = Trace([TraceRow(**row) for row in meta["trace"]])
         tagger.lam_, hash_version = float(meta["lam"]), meta["hash_version"]
         numbers = float(meta["objective"]), float(meta["dual"]), float(meta["gap"])
-        status = str(meta["status"])
+        status, temperature = str(meta["status"]), positive_float(meta.get("temperature", 1.0), "temperature")
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     rows, vocabulary = _checked_rows(arrays, len(classes)), _vocabulary(arrays, hash_version)
-    predictor = ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)))
+    predictor = ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)), temperature)
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
+    names = decode_vocabulary("names", arrays)
+    tagger.names_ = FeatureNames(names, predictor.n_features) if isinstance(names, Vocabulary) else None
     return tagger
 
 

@@ -139,6 +139,8 @@ def weighted_counts(index: IntArray, weights: FloatArray, shape: tuple[int, ...]
 
 def pad_topk(values: FloatArray, counts: IntArray, k: int) -> FloatArray:
     """float64[n, k] from float64[sum counts], filled with -inf."""
+    if len(values) == k * len(counts):
+        return values.reshape(-1, k)
     padded = np.full((len(counts), k), -np.inf)
     padded[np.arange(k) < counts[:, None]] = values
     return padded
@@ -151,9 +153,9 @@ def split_flat(flat: Any, offsets: IntArray) -> list[Any]:
 
 def split_outputs(labels: IntArray, counts: IntArray, lengths: IntArray) -> list[IntArray]:
     """List of int64[k_i, p_i] from all labels, example after example."""
-    ends = np.cumsum(counts * lengths).tolist()
-    shapes = zip(counts.tolist(), lengths.tolist(), ends, strict=True)
-    return [labels[end - k * p : end].reshape(k, p) for k, p, end in shapes]
+    shapes = list(zip(counts.tolist(), lengths.tolist(), strict=True))
+    ends = itertools.accumulate(k * p for k, p in shapes)
+    return [labels[end - k * p : end].reshape(k, p) for (k, p), end in zip(shapes, ends, strict=True)]
 
 
 def check_layout(s: Scores, node_shape: tuple[int, ...], name: str) -> None:

@@ -163,10 +163,12 @@ class Task:
     baselines(data, given) -> {name: model}     simpler models, trained and saved beside the model
     featurise(model, data, given) -> data for `score`, `compare` and `pictures`, once for all models
     compare(model, data, given) -> {name: scores}   of simple methods that need no training
+    calibrate(model, dev, given)                after training: probabilities that are right on dev data
     watch(dev, data, given) -> {name: function of the current weights or predictor}, shown while training
     details(scores) -> tables    more about the scores of the model
     figures(model) -> what is said about the model in JSON
     pictures(folder, results, given) -> files   results: (model, featurised held-out data) each
+    report(model, data, given) -> a page with save(path), for `casimir report`
     """
 
     name: str
@@ -195,6 +197,8 @@ class Task:
     featurise: Callable[[Any, Any, Given], Any] = lambda model, data, given: data
     compare: Callable[[Any, Any, Given], Mapping[str, Any]] = lambda model, data, given: {}
     watch: Callable[[Any, Any, Given], Mapping[str, Callable[[Any], float]]] = lambda dev, data, given: {}
+    calibrate: Callable[[Any, Any, Given], None] = lambda model, dev, given: None
     details: Callable[[Any], list[Table]] = lambda scores: []
     figures: Callable[[Any], dict[str, Any]] = lambda model: {}
     pictures: Callable[[Path, Sequence[tuple[Any, Any]], Given], list[Path]] | None = None
+    report: Callable[[Any, Any, Given], Any] | None = None

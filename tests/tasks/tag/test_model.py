@@ -92,6 +92,22 @@ def test_documents_and_single_sentences_have_weights_of_their_own(
     assert load_model(tmp_path / "m").tag(mixed) == model.tag(mixed)
 
 
+def test_both_taggers_are_calibrated_and_predictions_stay(model: TagModel, tmp_path: Path) -> None:
+    dev = first(read_conll(news_path("heldout")), 40)
+    before = model.tag(dev)
+    model.save(tmp_path / "raw")
+    calibrated = load_model(tmp_path / "raw")
+    with pytest.warns(UserWarning, match="3 of 40 sentences have labels that were not seen"):
+        calibrated.calibrate(dev)
+    assert calibrated.tag(dev) == before
+    calibrated.save(tmp_path / "calibrated")
+    again = load_model(tmp_path / "calibrated")
+    for one, raw in ((again.tagger, model.tagger), (again.alone, model.alone)):
+        assert one is not None
+        assert raw is not None
+        assert one.temperature_ != raw.temperature_ == 1.0
+
+
 def test_a_file_without_documents_trains_one_set_of_weights(news: Corpus) -> None:
     trained = train(alone(news), cs.SequenceTagger(tol=0.5, n_features=2**12))
     assert trained.alone is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
@@ -61,34 +61,40 @@ class TagModel:
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence; spans in the scheme that came in, or else in that of the training file."""
+        found: list[list[str]] = [[]] * len(corpus)
+        for tagger, places, X in self.parts(corpus):
+            for i, labels in zip(places, cast(list[list[str]], tagger.predict(X)), strict=True):
+                found[i] = labels
+        wanted = corpus.scheme or self.file_scheme
+        return found if wanted is None else [convert(tags, wanted) for tags in found]
+
+    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger, list[int], Iterable[Any]]]:
+        """(tagger, numbers of its sentences, their features): sentences of documents, and those that come alone."""
         missing = [name for name in self.columns if name not in corpus.columns]
         if missing:
             raise ValueError(
                 f"The model reads the column {missing[0]!r}, which {corpus.name} does not have; its columns are "
                 f"{['word', *corpus.columns]}. Add it, or train a model that reads fewer columns (--columns word)."
             )
-        labels = self._predict(corpus.keep_columns(self.columns).sentences)
-        wanted = corpus.scheme or self.file_scheme
-        return labels if wanted is None else [convert(tags, wanted) for tags in labels]
-
-    def _predict(self, sentences: Sequence[Sentence]) -> list[list[str]]:
-        """Sentences of documents by one tagger, sentences that come alone by the other."""
+        sentences = corpus.keep_columns(self.columns).sentences
         if self.alone is None:
             given = sentences if self.feature_set in OLD_SETS else [apart(sentence) for sentence in sentences]
-            return self._labels(self.tagger, given)
-        found: list[list[str]] = [[]] * len(sentences)
+            yield self.tagger, list(range(len(sentences))), iter_features(given, self.feature_set)
+            return
         company = np.fromiter(have_company(sentences), dtype=np.bool_, count=len(sentences))
         for tagger, mine in ((self.tagger, company), (self.alone, ~company)):
             chosen = np.flatnonzero(mine).tolist()
             given = [sentences[i] if tagger is self.tagger else apart(sentences[i]) for i in chosen]
-            for i, labels in zip(chosen, self._labels(tagger, given), strict=True):
-                found[i] = labels
-        return found
+            if chosen:
+                yield tagger, chosen, iter_features(given, self.feature_set)
 
-    def _labels(self, tagger: SequenceTagger, sentences: Sequence[Sentence]) -> list[list[str]]:
-        if not sentences:
-            return []
-        return cast(list[list[str]], tagger.predict(iter_features(sentences, self.feature_set)))
+    def calibrate(self, corpus: Corpus) -> None:
+        """Sets the temperatures of the taggers on a labelled corpus that was not trained on."""
+        gold = corpus.labels_for(None if corpus.scheme is None else self.scheme)
+        alone = replace(corpus, sentences=[apart(sentence) for sentence in corpus.sentences])
+        for given in (corpus,) if self.alone is None else (corpus, alone):
+            for tagger, places, X in self.parts(given):
+                tagger.calibrate(X, [gold[i] for i in places])
 
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""

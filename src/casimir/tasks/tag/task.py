@@ -26,6 +26,7 @@ from casimir.tasks.task import Given, Opt, Table, Task, lam_of
 from casimir.tasks.text import read_text
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
+    from casimir.report import Report
     from casimir.tasks.tag.model import TagModel
     from casimir.tasks.tag.most_frequent import MostFrequent
 
@@ -188,6 +189,10 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
+def calibrate(model: TagModel, dev: Corpus, given: Given) -> None:
+    model.calibrate(dev)
+
+
 # --- results
 
 
@@ -249,6 +254,12 @@ def _placed(corpus: Corpus) -> Corpus:
     return replace(corpus, records=records)
 
 
+def report(model: TagModel, corpus: Corpus, given: Given) -> Report:
+    from casimir.tasks.tag.reporting import corpus_report
+
+    return corpus_report(model, corpus)
+
+
 def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], kind: str = "tag") -> TagModel | MostFrequent:
     from casimir.tasks.tag.model import decode_model
 
@@ -274,10 +285,12 @@ def tagging_task(
         train=partial(train, kind=name),
         baselines=partial(baselines, kind=name),
         watch=watch,
+        calibrate=calibrate,
         score=score,
         details=details,
         figures=figures,
         write=write,
+        report=report,
         decode=partial(decode, kind=name),
         **texts,
     )

@@ -1,0 +1,190 @@
+"""How sure a tagger is: probabilities of labels, of pairs, of spans and of whole sequences.
+
+    p(y | x) = exp(score(x, y) / T) / Z(x),    Z(x) = sum_y exp(score(x, y) / T)
+
+over the outputs that the model allows. T is the temperature: 1 unless `calibrate` has set it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from casimir._native import core
+from casimir._threads import n_threads
+from casimir.estimators.labels import Label, LabelSequences
+from casimir.estimators.spans import Span
+from casimir.features import PackedSequences
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.base import Expectation, split_flat
+
+if TYPE_CHECKING:
+    from casimir.estimators.predictor import ChainPredictor
+
+_CELLS = 2**22  # marginals of pairs that are kept at a time: 32 MB
+
+Ranked = list[tuple[list[Label], float]]
+RankedWithProbability = list[tuple[list[Label], float, float]]
+
+
+class Confidence:
+    """Predictions with probabilities, for whatever has a `ChainPredictor`."""
+
+    def _fitted(self) -> ChainPredictor:
+        raise NotImplementedError
+
+    @overload
+    def predict_topk(self, X: Any, k: int, *, probabilities: Literal[False] = False) -> list[Ranked]: ...
+    @overload
+    def predict_topk(self, X: Any, k: int, *, probabilities: Literal[True]) -> list[RankedWithProbability]: ...
+    def predict_topk(self, X: Any, k: int, *, probabilities: bool = False) -> list[Any]:
+        """For every sentence its k best (labels, score), best first; fewer where fewer exist.
+
+        With probabilities=True (labels, score, probability).
+        """
+        return topk_with_probabilities(self._fitted(), X, k) if probabilities else topk(self._fitted(), X, k)
+
+    @overload
+    def predict_marginals(self, X: Any, *, as_dicts: Literal[False] = False) -> list[FloatArray]: ...
+    @overload
+    def predict_marginals(self, X: Any, *, as_dicts: Literal[True]) -> list[list[dict[Label, float]]]: ...
+    def predict_marginals(self, X: Any, *, as_dicts: bool = False) -> list[Any]:
+        """A float64[p_i, L] per sentence: p(y_t = classes_[j]) under p(y) ~ exp(score(y) / temperature_).
+
+        With as_dicts=True a list of {label: probability}, one per token.
+
+        For loss="crf" these are the model's probabilities. A hinge loss trains no probabilities: until `calibrate` has
+        been called this is the same formula on its scores at temperature 1, good for ranking but not calibrated.
+        """
+        return marginal_dicts(self._fitted(), X) if as_dicts else marginals(self._fitted(), X)
+
+    def predict_marginals_single(self, x: Any, *, as_dicts: bool = False) -> Any:
+        """`predict_marginals` of one sentence: float64[p, L], or a list of {label: probability}."""
+        return (self.predict_marginals([x], as_dicts=True) if as_dicts else self.predict_marginals([x]))[0]
+
+    def predict_transition_marginals(self, X: Any) -> list[FloatArray]:
+        """A float64[p_i - 1, L, L] per sentence: p(y_t = classes_[a], y_{t+1} = classes_[b])."""
+        return transition_marginals(self._fitted(), X)
+
+    def predict_spans(self, X: Any) -> list[list[Span]]:
+        """For every sentence the spans (start, end, type, probability) of its best labels, `end` exclusive.
+
+        Labels have to write spans: IOB1, IOB2 or IOBES. The probability is that of all label sequences which have
+        exactly this span with this type, as the official CoNLL scorer reads them; it is exact.
+        """
+        return spans(self._fitted(), X)
+
+    def log_partition(self, X: Any) -> FloatArray:
+        """float64[n]: log sum_y exp(score(x_i, y) / temperature_)."""
+        return log_partition(self._fitted(), X)
+
+    def sequence_log_proba(self, X: Any, y: Any) -> FloatArray:
+        """float64[n]: log p(y_i | x_i) of whole label sequences; -inf where the model cannot give them."""
+        return log_probability(self._fitted(), X, y)
+
+
+def scored(predictor: ChainPredictor, X: PackedSequences) -> Iterator[Scores]:
+    """Scores of the sentences, so many at a time that marginals of their pairs fit in memory."""
+    for part in _parts(X, len(predictor.classes) ** 2):
+        features = part.offsets, part.indptr, part.indices, part.values, predictor.n_features
+        threads = predictor.threads or n_threads()
+        nodes = core.linear_chain_scores(*features, len(predictor.classes), predictor.w, threads)
+        yield Scores.unchecked(nodes, part.offsets, predictor.transitions.copy())
+
+
+def expected(predictor: ChainPredictor, X: Any) -> Iterator[tuple[Scores, Expectation]]:
+    """(scores, expectation at the temperature) of the sentences, some at a time."""
+    for s in scored(predictor, predictor.pack(X)):
+        yield s, predictor.chain.expect(s, predictor.temperature)
+
+
+def marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
+    """A float64[p_i, L] per sentence: p(y_t = classes[j])."""
+    return [
+        rows for _, soft in expected(predictor, X) for rows in split_flat(soft.marginals.nodes, soft.marginals.offsets)
+    ]
+
+
+def marginal_dicts(predictor: ChainPredictor, X: Any) -> list[list[dict[Label, float]]]:
+    """The same as {label: probability} of every token."""
+    classes = predictor.classes
+    return [[dict(zip(classes, row, strict=True)) for row in rows.tolist()] for rows in marginals(predictor, X)]
+
+
+def transition_marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
+    """A float64[p_i - 1, L, L] per sentence: p(y_t = classes[a], y_{t+1} = classes[b])."""
+    return [soft.marginals.pairwise(i) for _, soft in expected(predictor, X) for i in range(len(soft.marginals))]
+
+
+def spans(predictor: ChainPredictor, X: Any) -> list[list[Span]]:
+    """The spans of the best outputs, each with its exact probability."""
+    labels, found = predictor.span_labels, []
+    for s, soft in expected(predictor, X):
+        for i, best in enumerate(predictor.chain.max(s).outputs):
+            nodes, edges = soft.marginals.unary(i), soft.marginals.pairwise(i)
+            read = labels.read(best.tolist())
+            found.append([Span(*span, labels.probability(nodes, edges, span)) for span in read])
+    return found
+
+
+def topk(predictor: ChainPredictor, X: Any, k: int) -> list[Ranked]:
+    """The k best (labels, score) of every sentence."""
+    return [ranked for s in scored(predictor, predictor.pack(X)) for ranked in _ranked(predictor, s, k)]
+
+
+def topk_with_probabilities(predictor: ChainPredictor, X: Any, k: int) -> list[RankedWithProbability]:
+    """The k best (labels, score, probability) of every sentence."""
+    found: list[RankedWithProbability] = []
+    for s, soft in expected(predictor, X):
+        for ranked, value in zip(_ranked(predictor, s, k), soft.value.tolist(), strict=True):
+            shares = np.exp((np.array([score for _, score in ranked]) - value) / predictor.temperature).tolist()
+            found.append([(*one, share) for one, share in zip(ranked, shares, strict=True)])
+    return found
+
+
+def log_partition(predictor: ChainPredictor, X: Any) -> FloatArray:
+    """float64[n]: log Z of every sentence."""
+    return np.concatenate([soft.value for _, soft in expected(predictor, X)]) / predictor.temperature
+
+
+def log_probability(predictor: ChainPredictor, X: Any, y: Any) -> FloatArray:
+    """float64[n]: log p(y_i | x_i); -inf where a label was not seen in fit, or the labels are not allowed."""
+    packed = predictor.pack(X)
+    labels = LabelSequences.of(y, packed.offsets).places(predictor.classes).flat
+    found, first = [], 0
+    for s in scored(predictor, packed):
+        value = predictor.chain.expect(s, predictor.temperature).value
+        found.append((scores_of(predictor, s, labels[first : first + len(s.nodes)]) - value) / predictor.temperature)
+        first += len(s.nodes)
+    return np.concatenate(found)
+
+
+def scores_of(predictor: ChainPredictor, s: Scores, labels: IntArray) -> FloatArray:
+    """float64[n]: the scores of outputs, their labels in a row; -inf where one is -1, or is not allowed."""
+    forbidden = predictor.chain.forbidden(s)
+    s = s if forbidden is None else s + forbidden
+    assert s.edges is not None
+    parts = np.where(labels < 0, -np.inf, s.nodes[np.arange(len(labels)), labels])
+    pairs = np.zeros(len(labels))
+    pairs[1:] = s.edges[labels[:-1], labels[1:]]
+    pairs[s.offsets[:-1]] = 0.0
+    return np.add.reduceat(parts + pairs, s.offsets[:-1])
+
+
+def _ranked(predictor: ChainPredictor, s: Scores, k: int) -> Iterator[Ranked]:
+    top = predictor.chain.topk(s, k)
+    for values, outputs in zip(top.value, top.outputs, strict=True):
+        named = [[predictor.classes[j] for j in output] for output in outputs.tolist()]
+        yield list(zip(named, values.tolist(), strict=False))
+
+
+def _parts(X: PackedSequences, cells: int) -> Sequence[PackedSequences]:
+    """X cut so that so many cells for each of its tokens fit in memory."""
+    if X.n_tokens * cells <= _CELLS:
+        return [X]
+    place = X.offsets[1:] * cells // _CELLS
+    cuts = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), len(X)]
+    return [X[a:b] for a, b in itertools.pairwise(cuts)]
