@@ -7,7 +7,13 @@ from casimir.errors import BrokenCertificate, Diverged, Intractable
 from casimir.features import PackedSequences, pack
 from casimir.linearized import Linearized
 from casimir.losses import FenchelYoung, Hinge, Log, SoftmaxMargin
-from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
+from casimir.models import (
+    LinearCandidateModel,
+    LinearChainModel,
+    LinearClassModel,
+    LinearPartsModel,
+    LinearTreeModel,
+)
 from casimir.objective import Objective
 from casimir.penalties import ElasticNet, Ridge
 from casimir.persistence.load import load
@@ -93,6 +99,7 @@ __all__ = [
     "JunctionTree",
     "LinearCandidateModel",
     "LinearChainModel",
+    "LinearClassModel",
     "LinearPartsModel",
     "LinearTreeModel",
     "Linearized",

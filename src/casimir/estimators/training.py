@@ -1,0 +1,95 @@
+"""What the estimators share: penalties, seeds and threads from their parameters, a certified fit, its warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from casimir._validate import positive_int
+from casimir.objective import Objective
+from casimir.penalties import ElasticNet, Penalty, Ridge
+from casimir.solvers import Result, minimize
+from casimir.solvers.choose import choose
+
+
+def seed_of(random_state: Any) -> int | np.random.Generator:
+    """A seed for `minimize` from anything that scikit-learn takes as random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(
+        f"random_state={random_state!r}; it must be a whole number, 0 or larger, None, or a numpy generator."
+    )
+
+
+def number_of(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r}; it must be a number, or None for 1/n.") from None
+
+
+def penalty_of(lam: Any, l1_ratio: Any, total_weight: float) -> Penalty:
+    """Ridge(lam), or ElasticNet(lam, l1_ratio); lam of None is 1 / the total weight of the examples."""
+    strength = (1.0 / total_weight if total_weight > 0.0 else 1.0) if lam is None else number_of(lam, "lam")
+    return Ridge(strength) if l1_ratio == 0.0 else ElasticNet(strength, number_of(l1_ratio, "l1_ratio"))
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """scikit-learn writes -1 for all CPUs."""
+    return None if n_jobs is None or n_jobs == -1 else positive_int(n_jobs, "n_jobs")
+
+
+class CertifiedFit:
+    """The end of every `fit`: the solver runs, and what it proves is kept.
+
+    An estimator that inherits it has the parameters solver, tol, random_state, max_epochs and verbose.
+    """
+
+    solver: Any
+    tol: float
+    random_state: Any
+    max_epochs: int
+    verbose: bool
+
+    def _minimize(self, objective: Objective) -> Result:
+        """Sets objective_, dual_, gap_, status_, trace_, n_iter_ and solver_."""
+        solver = choose(self.solver, objective)
+        epochs, seed = positive_int(self.max_epochs, "max_epochs"), seed_of(self.random_state)
+        result = _shown(objective, solver, epochs, self.tol, seed) if self.verbose else minimize(
+            objective, solver, epochs, self.tol, seed
+        )
+        self.objective_, self.dual_, self.gap_ = result.objective, result.dual, result.gap
+        self.status_, self.trace_, self.solver_ = result.status, result.trace, solver
+        self.n_iter_ = result.trace[-1].epoch
+        if result.status != "converged":
+            warn_of_the_end(result, self.tol)
+        return result
+
+
+def _shown(objective: Objective, solver: Any, epochs: int, tol: float, seed: Any) -> Result:
+    """The training, with a line on stderr that tells how far it has come."""
+    from casimir.progress import Progress
+
+    with Progress() as progress:
+        return minimize(objective, solver, epochs, tol, seed, [progress])
+
+
+def warn_of_the_end(result: Result, tol: float) -> None:
+    """Where the training ended before it was done; a callback that ended it knows."""
+    where = f"after {result.trace[-1].epoch} epochs at a certified relative gap of {result.gap:.1e}"
+    if result.status == "interrupted":
+        message = f"Training was interrupted {where}; the best weights so far are kept."
+    elif result.status == "epochs":
+        message = f"Training ended {where}; tol={tol:.1e} was asked for. Raise max_epochs, lam or tol."
+    else:
+        return
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)
