@@ -58,7 +58,7 @@ from casimir.structures import (
 )
 
 if TYPE_CHECKING:
-    from casimir.estimators import SequenceTagger
+    from casimir.estimators import MultilabelClassifier, SequenceTagger, StructuredClassifier
 
 __version__ = "0.1.0"
 
@@ -105,6 +105,7 @@ __all__ = [
     "Linearized",
     "Log",
     "Matching",
+    "MultilabelClassifier",
     "Objective",
     "PackedSequences",
     "Pegasos",
@@ -115,6 +116,7 @@ __all__ = [
     "SequenceTagger",
     "SoftmaxMargin",
     "StepDecay",
+    "StructuredClassifier",
     "Trace",
     "TraceRow",
     "Tree",
@@ -125,12 +127,14 @@ __all__ = [
     "project_simplex",
 ]
 
+_ESTIMATORS = {"MultilabelClassifier", "SequenceTagger", "StructuredClassifier"}
+
 
 def __getattr__(name: str) -> Any:
-    """The estimator is imported when it is first asked for: scikit-learn takes a second to load."""
-    if name == "SequenceTagger":
-        from casimir.estimators import SequenceTagger
+    """The estimators are imported when one is first asked for: scikit-learn takes a second to load."""
+    if name in _ESTIMATORS:
+        from casimir import estimators
 
-        globals()[name] = SequenceTagger
-        return SequenceTagger
+        globals()[name] = getattr(estimators, name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,8 @@
 """Estimators in the style of scikit-learn."""
 
+from casimir.estimators.multilabel_classifier import MultilabelClassifier
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.sequence_tagger import SequenceTagger
+from casimir.estimators.structured_classifier import StructuredClassifier
 
-__all__ = ["ChainPredictor", "SequenceTagger"]
+__all__ = ["ChainPredictor", "MultilabelClassifier", "SequenceTagger", "StructuredClassifier"]

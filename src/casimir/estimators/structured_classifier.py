@@ -16,21 +16,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.estimators.distinct import distinct_examples
-from casimir.estimators.training import CertifiedFit, penalty_of, threads_of
-from casimir.losses import Hinge, Log, Loss
+from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray
-from casimir.solvers import Solver
+from casimir.solvers.base import Solver
 from casimir.structures.candidates import Candidates
 
 _FLOATS = (np.float64, np.float32)
-
-
-def _is_log(estimator: StructuredClassifier) -> bool:
-    if estimator.loss != "log":
-        raise AttributeError("predict_proba needs loss='log': a hinge loss trains no probabilities.")
-    return True
 
 
 class StructuredClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
@@ -120,7 +113,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(_is_log)
+    @available_if(is_log)
     def predict_proba(self, X: Any) -> FloatArray:
         """float64[n, L]: the probabilities of classes_; loss="log" only."""
         scores = self.decision_function(X)
@@ -128,7 +121,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
             return np.asarray(softmax(scores, axis=1))
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
-    @available_if(_is_log)
+    @available_if(is_log)
     def predict_log_proba(self, X: Any) -> FloatArray:
         """float64[n, L]: the logarithms of predict_proba."""
         return np.asarray(np.log(self.predict_proba(X)))
@@ -145,12 +138,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
         y = Outputs(numbers.astype(np.int64), np.arange(len(numbers) + 1, dtype=np.int64))
         penalty, threads = penalty_of(self.lam, self.l1_ratio, float(weights.sum())), threads_of(self.n_jobs)
         shares = None if np.ptp(weights) == 0.0 else weights
-        return Objective(model, Candidates(), self._loss(), y, penalty, shares, n_threads=threads)
-
-    def _loss(self) -> Loss:
-        if self.loss not in ("hinge", "log"):
-            raise ValueError(f"loss={self.loss!r}; it must be 'hinge' or 'log'.")
-        return Log() if self.loss == "log" else Hinge(Hamming())
+        return Objective(model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads)
 
     def _keep(self, table: FloatArray, intercepts: FloatArray) -> None:
         """coef_ and intercept_ of W float64[d, L] and of the weights of the constant feature."""

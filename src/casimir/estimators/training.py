@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from casimir._validate import positive_int
+from casimir.costs import Cost
+from casimir.losses import Hinge, Log, Loss
 from casimir.objective import Objective
 from casimir.penalties import ElasticNet, Penalty, Ridge
 from casimir.solvers import Result, minimize
+from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
 
 
@@ -37,10 +40,29 @@ def number_of(value: Any, name: str) -> float:
         raise TypeError(f"{name}={value!r}; it must be a number, or None for 1/n.") from None
 
 
-def penalty_of(lam: Any, l1_ratio: Any, total_weight: float) -> Penalty:
-    """Ridge(lam), or ElasticNet(lam, l1_ratio); lam of None is 1 / the total weight of the examples."""
+def penalty_of(lam: Any, l1_ratio: Any, total_weight: float, nonnegative: Any = None) -> Penalty:
+    """Ridge(lam), or ElasticNet(lam, l1_ratio); lam of None is 1 / the total weight of the examples.
+
+    nonnegative  bool[d]: weights that must be 0 or more, or None
+    """
     strength = (1.0 / total_weight if total_weight > 0.0 else 1.0) if lam is None else number_of(lam, "lam")
-    return Ridge(strength) if l1_ratio == 0.0 else ElasticNet(strength, number_of(l1_ratio, "l1_ratio"))
+    if l1_ratio == 0.0:
+        return Ridge(strength, nonnegative=nonnegative)
+    return ElasticNet(strength, number_of(l1_ratio, "l1_ratio"), nonnegative=nonnegative)
+
+
+def classifier_loss(name: str, cost: Cost) -> Loss:
+    """Hinge(cost) or Log()."""
+    if name not in ("hinge", "log"):
+        raise ValueError(f"loss={name!r}; it must be 'hinge' or 'log'.")
+    return Log() if name == "log" else Hinge(cost)
+
+
+def is_log(estimator: Any) -> bool:
+    """For `available_if`: only a log loss trains probabilities."""
+    if estimator.loss != "log":
+        raise AttributeError("predict_proba needs loss='log': a hinge loss trains no probabilities.")
+    return True
 
 
 def threads_of(n_jobs: int | None) -> int | None:
@@ -60,13 +82,17 @@ class CertifiedFit:
     max_epochs: int
     verbose: bool
 
+    def _auto(self, objective: Objective) -> str | Solver:
+        """What solver="auto" stands for."""
+        return "auto"
+
     def _minimize(self, objective: Objective) -> Result:
         """Sets objective_, dual_, gap_, status_, trace_, n_iter_ and solver_."""
-        solver = choose(self.solver, objective)
+        is_auto = isinstance(self.solver, str) and self.solver == "auto"
+        solver = choose(self._auto(objective) if is_auto else self.solver, objective)
         epochs, seed = positive_int(self.max_epochs, "max_epochs"), seed_of(self.random_state)
-        result = _shown(objective, solver, epochs, self.tol, seed) if self.verbose else minimize(
-            objective, solver, epochs, self.tol, seed
-        )
+        train = _shown if self.verbose else minimize
+        result = train(objective, solver, epochs, self.tol, seed)
         self.objective_, self.dual_, self.gap_ = result.objective, result.dual, result.gap
         self.status_, self.trace_, self.solver_ = result.status, result.trace, solver
         self.n_iter_ = result.trace[-1].epoch

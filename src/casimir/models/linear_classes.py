@@ -36,7 +36,7 @@ class LinearClassModel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_classes", positive_int(self.n_classes, "n_classes"))
-        object.__setattr__(self, "X", _checked_features(self.X))
+        object.__setattr__(self, "X", checked_features(self.X))
         if not np.isfinite(self.bias):
             raise ValueError(f"bias={self.bias}; it must be a finite number, or 0 for no intercepts.")
 
@@ -108,7 +108,7 @@ class LinearClassModel:
         return self.X if examples is None else self.X[chosen_examples(examples, self.n_examples)]
 
 
-def _checked_features(X: Any) -> Any:
+def checked_features(X: Any) -> Any:
     """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice."""
     given = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if given.ndim != 2 or min(given.shape) < 1:
