@@ -58,7 +58,13 @@ from casimir.structures import (
 )
 
 if TYPE_CHECKING:
-    from casimir.estimators import MultilabelClassifier, SequenceTagger, StructuredClassifier
+    from casimir.estimators import (
+        GraphLabeler,
+        GridLabeler,
+        MultilabelClassifier,
+        SequenceTagger,
+        StructuredClassifier,
+    )
 
 __version__ = "0.1.0"
 
@@ -89,6 +95,8 @@ __all__ = [
     "FenchelYoung",
     "GradientDescent",
     "GraphCut",
+    "GraphLabeler",
+    "GridLabeler",
     "Hamming",
     "Hard",
     "Hinge",
@@ -127,7 +135,7 @@ __all__ = [
     "project_simplex",
 ]
 
-_ESTIMATORS = {"MultilabelClassifier", "SequenceTagger", "StructuredClassifier"}
+_ESTIMATORS = {"GraphLabeler", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredClassifier"}
 
 
 def __getattr__(name: str) -> Any:
