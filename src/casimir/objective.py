@@ -368,7 +368,7 @@ def _checked_weights(sample_weight: Any, n: int) -> FloatArray:
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}; weights must be finite, 0 or larger.")
     if not weights.any():
-        raise ValueError("sample_weight is 0 everywhere; at least one example must count.")
+        raise ValueError("sample_weight is zero everywhere; at least one example must count.")
     return weights
 
 

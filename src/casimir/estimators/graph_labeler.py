@@ -15,6 +15,7 @@ from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.errors import Intractable
 from casimir.estimators.graphs import Graphs, exact_structure, is_directed
+from casimir.estimators.nested import NestedParameters
 from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
 from casimir.features import PackedSequences
 from casimir.models.linear_graph import LinearGraphModel
@@ -30,7 +31,7 @@ PAIRS = ("full", "symmetric", "potts", "attractive")
 _SMALL = 50  # nodes of a graph up to which solvers that look at all graphs at a time are ahead
 
 
-class GraphLabeler(CertifiedFit, BaseEstimator):
+class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
     """score(y) = sum_v <x_v, U[:, y_v]> + sum_e sum_f z_e[f] P[f](y_u, y_v), e = (u, v).
 
     Trained by min_w mean_i f_i(w) + lam |w|^2 / 2 over w = (U, P); f_i with loss="hinge" is the structural hinge loss,

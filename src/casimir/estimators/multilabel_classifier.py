@@ -17,6 +17,7 @@ from casimir.costs import Hamming
 from casimir.errors import Intractable
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.label_graph import LabelGraph, label_graph
+from casimir.estimators.nested import NestedParameters
 from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.objective import Objective
@@ -28,7 +29,7 @@ _FLOATS = (np.float64, np.float32)
 _CHUNK = 4096  # examples that are predicted at a time
 
 
-class MultilabelClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
+class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):
     """score(y) = sum_l y_l (<x, U_l> + b_l) + sum_(u, v) J_uv [y_u = y_v], y in {0, 1}^q, the pairs (u, v) a graph.
 
     Trained by min_w mean_i f_i(w) + lam |w|^2 / 2 over w = (U, b, J), f_i one of

@@ -18,6 +18,7 @@ from casimir._validate import positive_int
 from casimir.costs import Hamming
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
+from casimir.estimators.nested import NestedParameters
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses import Loss, loss_named
@@ -34,7 +35,7 @@ from casimir.structures.chain import Chain
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
 
-class SequenceTagger(BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(NestedParameters, BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
     lam           None is 1/n, with n the number of training sentences, or the sum of their weights; a number is used as
@@ -208,6 +209,14 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def __sklearn_tags__(self) -> Any:
+        """Lists of sentences in, lists of label lists out: no arrays, and nothing works without labels."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array, tags.input_tags.dict, tags.input_tags.string = False, True, True
+        tags.no_validation = True
+        return tags
 
     def _fitted(self) -> ChainPredictor:
         check_is_fitted(self, "predictor_")

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.estimators.distinct import distinct_examples
+from casimir.estimators.nested import NestedParameters
 from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
@@ -26,7 +27,7 @@ from casimir.structures.candidates import Candidates
 _FLOATS = (np.float64, np.float32)
 
 
-class StructuredClassifier(ClassifierMixin, CertifiedFit, BaseEstimator):
+class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):
     """min_W mean_i f_i(W) + lam |W|^2 / 2, one column of W per class, f_i one of
 
         loss="hinge"   max_j { [j != y_i] + <x_i, W_j> } - <x_i, W_{y_i}>    (Crammer and Singer's SVM)
