@@ -83,7 +83,8 @@ def own_cost(parts: Parts, pairs: bool = False, seed: int = 0) -> Parts:
     """The same problem with a cost that the library does not know."""
     rng = np.random.default_rng(seed)
     if isinstance(parts.structure, cs.Candidates):
-        return replace(parts, cost=PerCandidate([rng.uniform(0.2, 2.0, m) for m in np.diff(parts.model.layout().offsets)]))
+        sizes = np.diff(parts.model.layout().offsets)
+        return replace(parts, cost=PerCandidate([rng.uniform(0.2, 2.0, m) for m in sizes]))
     labels = parts.structure.n_labels
     prices = [rng.uniform(0.2, 2.0, (len(y), labels)) for y in parts.y]
     cost = PerPair(prices, rng.normal(size=(labels, labels))) if pairs else PerToken(prices)

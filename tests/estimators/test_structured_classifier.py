@@ -195,7 +195,8 @@ def test_sample_weights_are_routed() -> None:
     weights = np.random.default_rng(0).integers(1, 3, len(y))
     with config_context(enable_metadata_routing=True):
         model = cs.StructuredClassifier().set_fit_request(sample_weight=True)
-        routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model).fit(X, y, sample_weight=weights)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, model).fit(X, y, sample_weight=weights)
     plain = cs.StructuredClassifier().fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
     np.testing.assert_array_equal(routed[-1].coef_, plain.coef_)
     assert cross_val_predict(cs.StructuredClassifier(loss="log"), X, y, method="predict_proba").shape == (len(y), 4)

@@ -1,7 +1,7 @@
 """SequenceTagger among scikit-learn's tools: tags, nested parameters, predictions of folds, and its checks.
 
-`check_estimator` feeds matrices, which are no sentences. `RowTagger` reads a row as a sentence of one token, so that the
-checks can be asked; docs/estimators.md tells why the others do not apply.
+`check_estimator` feeds matrices, which are no sentences. `RowTagger` reads a row as a sentence of one token, so that
+the checks can be asked; docs/estimators.md tells why the others do not apply.
 """
 
 from __future__ import annotations

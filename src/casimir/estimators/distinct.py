@@ -1,4 +1,4 @@
-"""A training set as a multiset: equal examples are one of larger weight, and the order in which they came is forgotten."""
+"""A training set as a multiset: equal examples are one of larger weight, and their order is forgotten."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _bits(values: Any) -> Hashes:
 
 def _are_equal(X: Any, labels: IntArray, a: IntArray, b: IntArray) -> npt.NDArray[np.bool_]:
     """bool[k]: whether the examples a[j] and b[j] are equal."""
-    equal = (labels[a] == labels[b]).all(axis=1)
     if sp.issparse(X):
-        return equal & (np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0.0)
-    return equal & (X[a] == X[b]).all(axis=1)
+        equal = np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0.0
+    else:
+        equal = (X[a] == X[b]).all(axis=1)
+    return np.asarray(equal & (labels[a] == labels[b]).all(axis=1))

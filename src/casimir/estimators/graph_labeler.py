@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from casimir._outputs import Outputs
@@ -16,7 +15,7 @@ from casimir.costs import Hamming
 from casimir.errors import Intractable
 from casimir.estimators.graphs import Graphs, exact_structure, is_directed
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
 from casimir.features import PackedSequences
 from casimir.models.linear_graph import LinearGraphModel
 from casimir.models.linear_tree import LinearTreeModel
@@ -24,14 +23,13 @@ from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.solvers import LBFGS, Casimir, Result
 from casimir.solvers.base import Solver
-from casimir.structures.base import split_flat
 from casimir.structures.tree import Tree
 
 PAIRS = ("full", "symmetric", "potts", "attractive")
 _SMALL = 50  # nodes of a graph up to which solvers that look at all graphs at a time are ahead
 
 
-class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
+class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):  # type: ignore[misc]
     """score(y) = sum_v <x_v, U[:, y_v]> + sum_e sum_f z_e[f] P[f](y_u, y_v), e = (u, v).
 
     Trained by min_w mean_i f_i(w) + lam |w|^2 / 2 over w = (U, P); f_i with loss="hinge" is the structural hinge loss,
@@ -90,14 +88,13 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
 
     def predict(self, X: Any) -> list[Any]:
         """The best labels of the nodes of every graph."""
-        graphs, structure, scores = self._scored(X)
-        outputs = structure.max(scores).outputs
-        return [self.classes_[output] for output in outputs]
+        structure, scores = self._scored(X)
+        return [self.classes_[output] for output in structure.max(scores).outputs]
 
-    @available_if(is_log)
+    @for_log_loss
     def predict_marginals(self, X: Any) -> list[FloatArray]:
         """A float64[p_i, L] per graph: the probability of every label at every node; loss="log" only."""
-        _, structure, scores = self._scored(X)
+        structure, scores = self._scored(X)
         marginals = structure.expect(scores, 1.0).marginals
         return [marginals.unary(i).copy() for i in range(len(marginals))]
 
@@ -170,7 +167,7 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
 
     def _auto(self, objective: Objective) -> str | Solver:
         """Passes over all graphs at a time for many small ones that the core does not train on by itself."""
-        is_small = np.mean(np.diff(objective.y.offsets)) <= _SMALL  # type: ignore[union-attr]
+        is_small = np.mean([len(labels) for labels in objective.y]) <= _SMALL
         if objective.is_native or objective.penalty.quadratic is None or not is_small:
             return "auto"
         return LBFGS() if self.loss == "log" else Casimir(inner=LBFGS())
@@ -183,7 +180,7 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
         else:
             self.pairs_ = np.einsum("qk,kab->qab", pairs, self._basis)
 
-    def _scored(self, X: Any) -> tuple[Graphs, Any, Scores]:
+    def _scored(self, X: Any) -> tuple[Any, Scores]:
         check_is_fitted(self)
         graphs = X if isinstance(X, Graphs) else Graphs.of(X)
         given = (int(graphs.nodes.shape[1]), int(graphs.edge_features.shape[1]))
@@ -197,7 +194,7 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):
         model = LinearGraphModel(
             graphs.nodes, graphs.offsets, graphs.edge_features, graphs.edge_offsets, tables, places
         )
-        return graphs, structure, model.scores(np.concatenate([self.coef_.ravel(), self.pairs_.ravel()]))
+        return structure, model.scores(np.concatenate([self.coef_.ravel(), self.pairs_.ravel()]))
 
 
 def pair_tables(pairs: str, n_labels: int, loss: str) -> FloatArray:

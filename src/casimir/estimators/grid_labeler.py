@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from casimir._validate import finite_float, sequence_of
 from casimir.estimators.graph_labeler import GraphLabeler
 from casimir.estimators.graphs import Graphs
-from casimir.estimators.training import is_log
+from casimir.estimators.training import for_log_loss
 from casimir.scores import FloatArray, IntArray
 from casimir.solvers.base import Solver
 
@@ -78,7 +77,7 @@ class GridLabeler(GraphLabeler):
         found = super().predict(self._grids(maps))
         return [labels.reshape(image.shape[:2]) for labels, image in zip(found, maps, strict=True)]
 
-    @available_if(is_log)
+    @for_log_loss
     def predict_marginals(self, X: Any) -> list[FloatArray]:
         """A float64[H, W, L] per image: the probability of every label at every pixel; loss="log" only."""
         maps = _checked_maps(X)

@@ -23,7 +23,7 @@ _WIDEST = 18  # labels that may all interact: 2^18 numbers per example
 class LabelGraph:
     """edges int64[m, 2] of labels 0..q-1.
 
-    parents      int64[q] where the edges form a forest: the structure is a `Tree`, and edge e belongs to node children[e]
+    parents        int64[q] where the edges form a forest, and the structure is a `Tree`; else None
     is_attractive  whether interactions are 0 or more: the structure is a `GraphCut`
     """
 
@@ -38,7 +38,7 @@ class LabelGraph:
         if self.parents is None:
             return np.arange(len(self.edges))
         u, v = self.edges.T
-        return np.where(self.parents[v] == u, v, u)
+        return np.asarray(np.where(self.parents[v] == u, v, u))
 
     @property
     def n_rows(self) -> int:

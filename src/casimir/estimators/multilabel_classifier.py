@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -18,7 +17,7 @@ from casimir.errors import Intractable
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.label_graph import LabelGraph, label_graph
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray, Scores
@@ -29,7 +28,7 @@ _FLOATS = (np.float64, np.float32)
 _CHUNK = 4096  # examples that are predicted at a time
 
 
-class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):
+class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):  # type: ignore[misc]
     """score(y) = sum_l y_l (<x, U_l> + b_l) + sum_(u, v) J_uv [y_u = y_v], y in {0, 1}^q, the pairs (u, v) a graph.
 
     Trained by min_w mean_i f_i(w) + lam |w|^2 / 2 over w = (U, b, J), f_i one of
@@ -117,7 +116,7 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         margins = self._margins(X)
         return margins[:, 0] if self._is_vector else margins
 
-    @available_if(is_log)
+    @for_log_loss
     def predict_proba(self, X: Any) -> FloatArray:
         """float64[n, q]: the probability of every label; [n, 2] for a vector y; loss="log" only."""
         p = self._probabilities(X)
@@ -158,7 +157,7 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         return Objective(model, self._graph.structure(n), loss, y, penalty, shares, n_threads=threads)
 
     def _auto(self, objective: Objective) -> str | Solver:
-        """Solvers that look at all examples at a time: those of single ones cost more than they save on small graphs."""
+        """Solvers that look at all examples at a time: visits of single ones are slow outside of the core."""
         if self._graph.is_attractive or objective.penalty.quadratic is None:
             return "auto"
         return LBFGS() if self.loss == "log" else Casimir(inner=LBFGS())

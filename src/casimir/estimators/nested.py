@@ -1,4 +1,4 @@
-"""Parameters of parameters: `solver__steps` reaches the field `steps` of a solver, as grids of scikit-learn write it."""
+"""Parameters of parameters: `solver__steps` is the field `steps` of a solver, as grids of scikit-learn write it."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -17,7 +16,7 @@ from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, is_log, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray
@@ -27,7 +26,7 @@ from casimir.structures.candidates import Candidates
 _FLOATS = (np.float64, np.float32)
 
 
-class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):
+class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):  # type: ignore[misc]
     """min_W mean_i f_i(W) + lam |W|^2 / 2, one column of W per class, f_i one of
 
         loss="hinge"   max_j { [j != y_i] + <x_i, W_j> } - <x_i, W_{y_i}>    (Crammer and Singer's SVM)
@@ -114,7 +113,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    @available_if(is_log)
+    @for_log_loss
     def predict_proba(self, X: Any) -> FloatArray:
         """float64[n, L]: the probabilities of classes_; loss="log" only."""
         scores = self.decision_function(X)
@@ -122,7 +121,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
             return np.asarray(softmax(scores, axis=1))
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
-    @available_if(is_log)
+    @for_log_loss
     def predict_log_proba(self, X: Any) -> FloatArray:
         """float64[n, L]: the logarithms of predict_proba."""
         return np.asarray(np.log(self.predict_proba(X)))
@@ -139,7 +138,9 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         y = Outputs(numbers.astype(np.int64), np.arange(len(numbers) + 1, dtype=np.int64))
         penalty, threads = penalty_of(self.lam, self.l1_ratio, float(weights.sum())), threads_of(self.n_jobs)
         shares = None if np.ptp(weights) == 0.0 else weights
-        return Objective(model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads)
+        return Objective(
+            model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads
+        )
 
     def _keep(self, table: FloatArray, intercepts: FloatArray) -> None:
         """coef_ and intercept_ of W float64[d, L] and of the weights of the constant feature."""

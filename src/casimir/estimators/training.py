@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 
 from casimir._validate import positive_int
 from casimir.costs import Cost
@@ -16,6 +18,8 @@ from casimir.penalties import ElasticNet, Penalty, Ridge
 from casimir.solvers import Result, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def seed_of(random_state: Any) -> int | np.random.Generator:
@@ -58,8 +62,7 @@ def classifier_loss(name: str, cost: Cost) -> Loss:
     return Log() if name == "log" else Hinge(cost)
 
 
-def is_log(estimator: Any) -> bool:
-    """For `available_if`: only a log loss trains probabilities."""
+def _is_log(estimator: Any) -> bool:
     if estimator.loss != "log":
         raise AttributeError("predict_proba needs loss='log': a hinge loss trains no probabilities.")
     return True
@@ -68,6 +71,12 @@ def is_log(estimator: Any) -> bool:
 def threads_of(n_jobs: int | None) -> int | None:
     """scikit-learn writes -1 for all CPUs."""
     return None if n_jobs is None or n_jobs == -1 else positive_int(n_jobs, "n_jobs")
+
+
+def for_log_loss(method: Method) -> Method:
+    """A method that an estimator has with loss="log" only: a hinge loss trains no probabilities."""
+    decorated: Method = available_if(_is_log)(method)
+    return decorated
 
 
 class CertifiedFit:

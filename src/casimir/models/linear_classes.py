@@ -75,7 +75,7 @@ class LinearClassModel:
     def _squares(self) -> FloatArray:
         if sp.issparse(self.X):
             return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
-        return np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64))
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearClassModel")
@@ -110,7 +110,7 @@ class LinearClassModel:
 
 def checked_features(X: Any) -> Any:
     """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice."""
-    given = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    given: Any = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if given.ndim != 2 or min(given.shape) < 1:
         raise ValueError(f"X has shape {list(given.shape)}; it must be [n, d] with at least one row and one column.")
     if sp.issparse(given):

@@ -155,7 +155,9 @@ def _linear_classes(
     costs = _costs_above_truth(model, structure, cost, y, offset, flat, weights)
     rest = model.bias, labels, flat, None if costs is None else costs.reshape(n, labels), padded
     sparse = model.sparse_parts()
-    return core.dense_classes(model.X, *rest) if sparse is None else core.sparse_classes(*sparse, model.n_features, *rest)
+    return (
+        core.dense_classes(model.X, *rest) if sparse is None else core.sparse_classes(*sparse, model.n_features, *rest)
+    )
 
 
 def _costs_above_truth(
