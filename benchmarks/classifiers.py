@@ -63,9 +63,7 @@ def text() -> Data:
     for topic in y:
         mixed = 0.6 * common / common.sum() + 0.4 * of_topic[topic] / of_topic[topic].sum()
         rows.append(rng.choice(words, size=int(rng.integers(30, 90)), p=mixed / mixed.sum()))
-    indptr = np.concatenate([[0], np.cumsum([len(r) for r in rows])])
-    X = sp.csr_array((np.ones(indptr[-1]), np.concatenate(rows), indptr), shape=(n, words))
-    X.sum_duplicates()
+    X = _counts(np.concatenate(rows), np.concatenate([[0], np.cumsum([len(r) for r in rows])]), words)
     X.data = np.log1p(X.data)
     return _unit_rows(X), y
 
@@ -82,11 +80,18 @@ def news() -> Data:
             indices += [number.setdefault(name, len(number)) for name in names]
             indptr.append(len(indices))
             labels.append(tag)
-    X = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(labels), len(number)))
-    return X, np.unique(labels, return_inverse=True)[1]
+    return _counts(indices, indptr, len(number)), np.unique(labels, return_inverse=True)[1]
 
 
 DATA: dict[str, Callable[[], Data]] = {"digits": digits, "dense": dense, "many": many, "text": text, "news": news}
+
+
+def _counts(indices: Any, indptr: Any, columns: int) -> Any:
+    """CSR with 32-bit indices: scikit-learn's solvers take no others."""
+    parts = np.ones(len(indices)), np.asarray(indices, dtype=np.int32), np.asarray(indptr, dtype=np.int32)
+    X = sp.csr_array(parts, shape=(len(indptr) - 1, columns))
+    X.sum_duplicates()
+    return X
 
 
 def _unit_rows(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""StructuredClassifier: scikit-learn's checks in full, optima of other software, weights, sparse input, certificates."""
+"""StructuredClassifier: scikit-learn's checks in full, optima of other software, weights, sparse input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear model of labelled graphs: dense features of nodes, and features of edges that weigh tables of label pairs."""
+"""A linear model of labelled graphs: dense features of nodes, and features of edges that weigh tables of pairs."""
 
 from __future__ import annotations
 
