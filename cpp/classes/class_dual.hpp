@@ -30,9 +30,7 @@ class ClassDual final : public DualPasses<ClassOutputs> {
   void score_outputs(std::int64_t i);
   bool pairwise_step(std::int64_t i, double scale);
   void apply(std::int64_t i, const VisitPoint& point);
-  double& direction(std::int64_t i, std::size_t k) {
-    return direction_[static_cast<std::size_t>(block(i).label[k])];
-  }
+  double& direction(std::int64_t i, std::size_t k) { return direction_[static_cast<std::size_t>(block(i).label[k])]; }
 
   const LinearClasses& classes_;
   std::vector<double> squared_;  // [n] |x_i|^2

@@ -59,6 +59,7 @@ class LinearClasses final : public Problem {
   /// The scores of all classes of example i, their costs included; padding is -inf.
   void score(std::int64_t i, const WeightView& w, double* u) const;
 
+  const LinearClassesData& data() const { return data_; }
   const FeatureRows& features() const { return data_.features; }
   RowShape shape() const { return shape_; }
   std::int64_t truth(std::int64_t i) const { return data_.y[i]; }

@@ -107,8 +107,7 @@ void FeatureRows::score(std::int64_t i, const WeightView& w, double* u) const {
     score_dense(shape_, f32_ + i * n_features_, n_features_, w, u);
   if (bias_ != 0.0) {
     const std::int64_t first = n_features_ * stride;
-    for (int l = 0; l < shape_.labels; ++l)
-      u[l] += bias_ * (w.s * w.v[first + l] + (w.c ? w.a * w.c[first + l] : 0.0));
+    for (int l = 0; l < shape_.labels; ++l) u[l] += bias_ * (w.s * w.v[first + l] + (w.c ? w.a * w.c[first + l] : 0.0));
   }
   for (int l = shape_.labels; l < stride; ++l) u[l] = -std::numeric_limits<double>::infinity();
 }

@@ -20,6 +20,8 @@ from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.nested import NestedParameters
 from casimir.estimators.predictor import ChainPredictor
+from casimir.estimators.training import number_of as _number
+from casimir.estimators.training import seed_of as _seed
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences, pack
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
@@ -247,25 +249,3 @@ def _checked_costs(label_costs: Any) -> Iterable[tuple[tuple[Label, Label], floa
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"label_costs has the key {pair!r}; its keys are pairs (true label, predicted label).")
     return label_costs.items()
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}; it must be a number, or None for 1/n.") from None
-
-
-def _seed(random_state: Any) -> int | np.random.Generator:
-    """A seed for `minimize` from anything that scikit-learn takes as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise ValueError(
-        f"random_state={random_state!r}; it must be a whole number, 0 or larger, None, or a numpy generator."
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -69,8 +70,10 @@ def _is_log(estimator: Any) -> bool:
 
 
 def threads_of(n_jobs: int | None) -> int | None:
-    """scikit-learn writes -1 for all CPUs."""
-    return None if n_jobs is None or n_jobs == -1 else positive_int(n_jobs, "n_jobs")
+    """As scikit-learn counts: -1 is all CPUs, -2 all but one. None: as many as casimir takes by itself."""
+    if n_jobs is None or n_jobs == -1:
+        return None
+    return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else positive_int(n_jobs, "n_jobs")
 
 
 def for_log_loss(method: Method) -> Method:
