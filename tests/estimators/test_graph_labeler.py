@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import casimir as cs
+from casimir.estimators.graph_labeler import pair_tables
 from casimir.estimators.graphs import Graphs, chain_edges, exact_structure
 from casimir.estimators.grid_labeler import grid_edges
 from casimir.models.linear_tree import LinearTreeModel
@@ -110,6 +111,34 @@ def test_chains_train_natively_and_the_same() -> None:
     assert composed._native(Graphs.of(ones))[1] is None
     assert composed.objective_ == pytest.approx(plain.objective_, rel=1e-3)
     np.testing.assert_allclose(composed.coef_, plain.coef_, atol=0.1)
+
+
+@pytest.mark.parametrize("pairs", ["full", "symmetric", "potts"])
+def test_cvxpy_finds_the_same_optimum(pairs: str) -> None:
+    cvxpy = pytest.importorskip("cvxpy")
+    X, y = graphs("cycle", 6, labels=2, features=2)
+    model = cs.GraphLabeler(0.1, pairs=pairs, tol=1e-4, max_epochs=5000).fit(X, y)
+    basis = pair_tables(pairs, 2, "hinge")
+    U, P = cvxpy.Variable((2, 2)), cvxpy.Variable((2, len(basis)))
+    losses = []
+    for (nodes, edges, features), truth in zip(X, y, strict=True):
+        outputs = np.array(list(itertools.product((0, 1), repeat=4)))
+        of_truth = parts_of(truth, nodes, edges, features, basis)
+        A = np.array([parts_of(output, nodes, edges, features, basis) - of_truth for output in outputs])
+        costs = (outputs != truth).sum(axis=1)
+        w = cvxpy.hstack([cvxpy.reshape(U, (4,), order="C"), cvxpy.reshape(P, (P.size,), order="C")])
+        losses.append(cvxpy.max(A @ w + costs))
+    penalty = 0.05 * (cvxpy.sum_squares(U) + cvxpy.sum_squares(P))
+    best = cvxpy.Problem(cvxpy.Minimize(sum(losses) / len(losses) + penalty)).solve(solver="CLARABEL")
+    assert model.dual_ <= best + 1e-6
+    assert model.objective_ == pytest.approx(best, rel=2e-4)
+
+
+def parts_of(output: Any, nodes: FloatArray, edges: Any, features: FloatArray, basis: FloatArray) -> FloatArray:
+    """The features of a whole output, in the order (U, P)."""
+    unary = sum(np.outer(x, np.eye(2)[label]) for x, label in zip(nodes, output, strict=True))
+    pairs = sum(np.outer(z, basis[:, output[u], output[v]]) for (u, v), z in zip(edges, features, strict=True))
+    return np.concatenate([np.ravel(unary), np.ravel(pairs)])
 
 
 def test_directions_count() -> None:
