@@ -5,8 +5,8 @@
 Crammer and Singer's SVM against LinearSVC(multi_class="crammer_singer"), multinomial logistic regression against
 LogisticRegression, with C = 1 (lam = 1/n), the intercept a penalised feature on both sides. scikit-learn runs with its
 default tol of 1e-4 and with looser ones, casimir with its default of 1e-3 and with 1e-2. `excess` is F over its minimum
-less 1; the minimum is known to 1e-5. Sides take turns; CPU time, one thread, medians. The ratio is that of the CPU times
-of scikit-learn's quickest run that is at least as close to the minimum as casimir's default, and of casimir's default.
+less 1; the minimum is known to 1e-5. Sides take turns; CPU time, one thread, medians. The ratio is that of two CPU
+times: of scikit-learn's quickest run that is at least as close to the minimum as casimir's default, and of the latter.
 """
 
 from __future__ import annotations

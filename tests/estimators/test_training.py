@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import casimir as cs
-from casimir.estimators.training import penalty_of, seed_of, threads_of
+from casimir.estimators.training import penalty_of, seed_of, strength_of, threads_of
 
 
 def test_threads_are_counted_as_scikit_learn_counts() -> None:
@@ -22,11 +22,12 @@ def test_threads_are_counted_as_scikit_learn_counts() -> None:
 
 
 def test_the_default_penalty_is_one_over_the_total_weight() -> None:
-    assert penalty_of(None, 0.0, 8.0).strong_convexity == 1 / 8
-    assert repr(penalty_of(0.3, 0.0, 8.0)) == repr(cs.Ridge(0.3))
-    assert repr(penalty_of(0.3, 0.5, 8.0)) == repr(cs.ElasticNet(0.3, 0.5))
+    assert strength_of(None, 8.0) == 1 / 8
+    assert strength_of(0.3, 8.0) == 0.3
+    assert repr(penalty_of(0.3, 0.0)) == repr(cs.Ridge(0.3))
+    assert repr(penalty_of(0.3, 0.5)) == repr(cs.ElasticNet(0.3, 0.5))
     with pytest.raises(TypeError, match="lam='much'; it must be a number"):
-        penalty_of("much", 0.0, 8.0)
+        strength_of("much", 8.0)
 
 
 def test_seeds_are_what_scikit_learn_takes() -> None:

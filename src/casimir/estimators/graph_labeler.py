@@ -15,7 +15,7 @@ from casimir.costs import Hamming
 from casimir.errors import Intractable
 from casimir.estimators.graphs import Graphs, exact_structure, is_directed
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
 from casimir.features import PackedSequences
 from casimir.models.linear_graph import LinearGraphModel
 from casimir.models.linear_tree import LinearTreeModel
@@ -48,7 +48,7 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):  # type: igno
     cuts for pairs="attractive". Others raise `Intractable`.
 
     After `fit`: classes_ [L]; coef_ float64[d, L], U; pairs_ float64[q, L, L], the tables P; objective_, dual_, gap_,
-    trace_, status_, solver_, n_iter_, n_features_in_.
+    lam_, trace_, status_, solver_, n_iter_, n_features_in_.
 
     >>> X = [([[1.0], [0.2], [0.9]], [[0, 1], [1, 2]]), ([[-1.0], [0.1], [-0.8]], [[0, 1], [1, 2]])]
     >>> GraphLabeler().fit(X, [[1, 1, 1], [0, 0, 0]]).predict([([[0.9], [-0.1]], [[0, 1]])])
@@ -137,7 +137,8 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):  # type: igno
             structure, places = exact_structure(graphs, len(self.classes_), self.pairs == "attractive")
             model = self._model(graphs, places)
         nonnegative = np.arange(model.n_params) >= model.n_unary if self.pairs == "attractive" else None
-        penalty = penalty_of(self.lam, self.l1_ratio, n, nonnegative)
+        self.lam_ = strength_of(self.lam, n)
+        penalty = penalty_of(self.lam_, self.l1_ratio, nonnegative)
         loss = classifier_loss(self.loss, self._cost(y))
         return Objective(model, structure, loss, y, penalty, sample_weight, n_threads=threads_of(self.n_jobs))
 

@@ -17,7 +17,7 @@ from casimir.errors import Intractable
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.label_graph import LabelGraph, label_graph
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray, Scores
@@ -49,8 +49,8 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
     which has the least expected Hamming cost.
 
     After `fit`: classes_ the labels' numbers (the two classes for a vector y); edges_ int64[m, 2]; interactions_
-    float64[m], J; coef_ float64[q, d], intercept_ float64[q]; objective_, dual_, gap_, trace_, status_, solver_,
-    n_iter_, n_features_in_, feature_names_in_.
+    float64[m], J; coef_ float64[q, d], intercept_ float64[q]; objective_, dual_, gap_, lam_, trace_, status_,
+    solver_, n_iter_, n_features_in_, feature_names_in_.
     """
 
     def __init__(
@@ -150,7 +150,8 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
     def _objective(self, X: Any, Y: IntArray, weights: FloatArray) -> Objective:
         model, (n, q) = self._model(X), Y.shape
         nonnegative = np.arange(model.n_params) >= model.n_unary if self._graph.is_attractive else None
-        penalty = penalty_of(self.lam, self.l1_ratio, float(weights.sum()), nonnegative)
+        self.lam_ = strength_of(self.lam, float(weights.sum()))
+        penalty = penalty_of(self.lam_, self.l1_ratio, nonnegative)
         y = Outputs(Y.ravel(), np.arange(n + 1, dtype=np.int64) * q)
         shares = None if np.ptp(weights) == 0.0 else weights
         loss, threads = classifier_loss(self.loss, Hamming()), threads_of(self.n_jobs)

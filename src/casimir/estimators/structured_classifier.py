@@ -16,7 +16,7 @@ from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, threads_of
+from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray
@@ -97,7 +97,6 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         rows, weights = distinct_examples(X, numbers, weights)
         objective = self._objective(X[rows], numbers[rows], weights)
         result = self._minimize(objective)
-        self.lam_ = objective.penalty.strong_convexity / (1.0 - self.l1_ratio) if self.l1_ratio < 1.0 else self.lam
         self._keep(*objective.model.unpack(result.w))  # type: ignore[union-attr]
         return self
 
@@ -136,7 +135,8 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         model = LinearClassModel(X, len(self.classes_), bias)
         y = Outputs(numbers.astype(np.int64), np.arange(len(numbers) + 1, dtype=np.int64))
-        penalty, threads = penalty_of(self.lam, self.l1_ratio, float(weights.sum())), threads_of(self.n_jobs)
+        self.lam_ = strength_of(self.lam, float(weights.sum()))
+        penalty, threads = penalty_of(self.lam_, self.l1_ratio), threads_of(self.n_jobs)
         shares = None if np.ptp(weights) == 0.0 else weights
         return Objective(
             model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads

@@ -45,15 +45,21 @@ def number_of(value: Any, name: str) -> float:
         raise TypeError(f"{name}={value!r}; it must be a number, or None for 1/n.") from None
 
 
-def penalty_of(lam: Any, l1_ratio: Any, total_weight: float, nonnegative: Any = None) -> Penalty:
-    """Ridge(lam), or ElasticNet(lam, l1_ratio); lam of None is 1 / the total weight of the examples.
+def strength_of(lam: Any, total_weight: float) -> float:
+    """lam; None is 1 / the total weight of the examples."""
+    if lam is None:
+        return 1.0 / total_weight if total_weight > 0.0 else 1.0
+    return number_of(lam, "lam")
+
+
+def penalty_of(lam: float, l1_ratio: Any, nonnegative: Any = None) -> Penalty:
+    """Ridge(lam), or ElasticNet(lam, l1_ratio).
 
     nonnegative  bool[d]: weights that must be 0 or more, or None
     """
-    strength = (1.0 / total_weight if total_weight > 0.0 else 1.0) if lam is None else number_of(lam, "lam")
     if l1_ratio == 0.0:
-        return Ridge(strength, nonnegative=nonnegative)
-    return ElasticNet(strength, number_of(l1_ratio, "l1_ratio"), nonnegative=nonnegative)
+        return Ridge(lam, nonnegative=nonnegative)
+    return ElasticNet(lam, number_of(l1_ratio, "l1_ratio"), nonnegative=nonnegative)
 
 
 def classifier_loss(name: str, cost: Cost) -> Loss:
