@@ -127,7 +127,7 @@ class Ours:
 class Svm:
     def __init__(self, tol: float) -> None:
         self.name = f"LinearSVC {tol:g}"
-        self.model = LinearSVC(multi_class="crammer_singer", tol=tol, random_state=0, max_iter=3000)
+        self.model = LinearSVC(multi_class="crammer_singer", tol=tol, random_state=0)
 
     def fit(self, X: Any, y: Any) -> None:
         self.model.fit(X, y)
