@@ -111,6 +111,22 @@ def test_sparse_and_dense_features_give_the_same_weights(loss: str) -> None:
         np.testing.assert_allclose(sparse.decision_function(kind(X)), sparse.decision_function(X))
 
 
+def test_short_sparse_rows_have_a_smaller_kappa() -> None:
+    X, y = blobs()
+    short = sp.csr_array(X / np.linalg.norm(X, axis=1, keepdims=True))
+    model = cs.StructuredClassifier(0.05).fit(short, y)
+    n = len(y)
+    assert model.solver_.kappa == pytest.approx(5 * np.sqrt(2 / 15) * (0.05 * n) ** 0.7 / n)  # 2: the row and the bias
+    for other in (
+        cs.StructuredClassifier(0.05).fit(short.toarray(), y),
+        cs.StructuredClassifier(0.05).fit(10.0 * short, y),
+        cs.StructuredClassifier(0.05, l1_ratio=0.5).fit(short, y),
+    ):
+        assert other.solver_ == cs.DualProximal()
+    zeros = sp.csr_array((n, 3))
+    assert cs.StructuredClassifier(fit_intercept=False).fit(zeros, y).gap_ <= 1e-3
+
+
 def test_float32_features_are_kept_and_train_the_same() -> None:
     X, y = blobs()
     narrow = X.astype(np.float32)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_sample_weight
@@ -20,10 +21,12 @@ from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_l
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray
+from casimir.solvers import DualProximal
 from casimir.solvers.base import Solver
 from casimir.structures.candidates import Candidates
 
 _FLOATS = (np.float64, np.float32)
+_LONG = 15.0  # mean squared length of rows from which on the kappa of DualProximal is its default
 
 
 class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, BaseEstimator):  # type: ignore[misc]
@@ -141,6 +144,21 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         return Objective(
             model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads
         )
+
+    def _auto(self, objective: Objective) -> str | Solver:
+        """For a hinge loss on short sparse rows a smaller kappa than the default, which was fitted to long ones.
+
+        Both are 5 (lam n)^0.7 / n, times sqrt(R^2 / 15) where R^2, the mean of |x_i|^2, is below 15. It saves up to a
+        quarter of the time on texts for lam n from 0.1 to 10, with and without noise in the labels; on dense rows of
+        length 1 it would cost as much.
+        """
+        model = cast(LinearClassModel, objective.model)
+        square = float(np.mean(model.longest_rows(objective.y))) / 2.0
+        is_short = sp.issparse(model.X) and 0.0 < square < _LONG
+        if self.loss != "hinge" or objective.penalty.quadratic is None or not is_short:
+            return "auto"
+        n = objective.n_active
+        return DualProximal(kappa=5.0 * float(np.sqrt(square / _LONG)) * (self.lam_ * n) ** 0.7 / n)
 
     def _keep(self, table: FloatArray, intercepts: FloatArray) -> None:
         """coef_ and intercept_ of W float64[d, L] and of the weights of the constant feature."""
