@@ -56,3 +56,9 @@ def test_auto_takes_lbfgs_for_a_smooth_loss_with_few_even_weights() -> None:
 )
 def test_auto_takes_dual_steps_for_others(objective: cs.Objective) -> None:
     assert choose("auto", objective) == cs.DualProximal()
+
+
+def test_auto_takes_casimir_where_a_strong_penalty_makes_one_pass_enough() -> None:
+    weak, strong = (lists(1.0 / np.arange(1.0, D + 1.0), penalty=cs.Ridge(lam)) for lam in (0.001, 10.0))
+    assert choose("auto", weak) == cs.DualProximal()
+    assert choose("auto", strong) == cs.Casimir()

@@ -15,21 +15,25 @@ _SAMPLED = 50
 
 
 class Scale(NamedTuple):
-    """gamma  Polyak's step at w = 0: mean_i f_i(0) / mean_i |grad f_i(0)|^2 over a few examples
-    loss   the mean loss there
+    """gamma   Polyak's step at w = 0: mean_i f_i(0) / mean_i |grad f_i(0)|^2 over a few examples
+    loss    the mean loss there
+    square  mean_i |grad f_i(0)|^2; features c times as large make it c^2 times as large, as lam has to be then
     """
 
     gamma: float
     loss: float
+    square: float
 
 
-def scale_at_zero(objective: Objective, rng: np.random.Generator) -> Scale:
+def scale_at_zero(objective: Objective, rng: np.random.Generator, most: int = _SAMPLED) -> Scale:
+    """Of `most` examples, or all if there are fewer."""
     value = square = 0.0
-    size = min(_SAMPLED, objective.n_active)
+    size = min(most, objective.n_active)
     for loss, gradient in _sampled(objective, rng, size):
         value += loss
         square += dot(gradient, gradient)
-    return Scale(value / square if square > 0.0 and value > 0.0 else 1.0, value / size)
+    gamma = value / square if square > 0.0 and value > 0.0 else 1.0
+    return Scale(gamma, value / size, square / size)
 
 
 def evenness(objective: Objective, rng: np.random.Generator) -> float:
@@ -39,7 +43,7 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
     over pairs of a few examples. 0 where there is one example only, or no gradient.
     """
     size = min(2 * _SAMPLED, objective.n_active)
-    gradients = np.array([gradient for _, gradient in _sampled(objective, rng, size)])
+    gradients = np.array([gradient.copy() for _, gradient in _sampled(objective, rng, size)])
     products = gradients @ gradients.T
     squares = np.diag(products)
     of_pairs = float(np.square(products).sum() - np.square(squares).sum())
@@ -49,11 +53,13 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
 
 
 def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[float, FloatArray]]:
-    """f_i(0) and its gradient, times the scale of the example, of `size` different ones."""
+    """f_i(0) and its gradient, times the scale of the example, of `size` different ones; gradients share one array."""
     examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
     problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, np.zeros(objective.n_params)
+    gradient = np.empty(objective.n_params)
     for i in examples.tolist():
-        answer, gradient = problem.oracle(i, w, loss.smoothing, loss.mu), np.zeros(objective.n_params)
+        answer = problem.oracle(i, w, loss.smoothing, loss.mu)
+        gradient[:] = 0.0
         problem.scatter(i, answer.marginals - problem.truth(i), problem.scale(i), gradient)
         yield problem.scale(i) * answer.value, gradient
     objective.count("searches", size)

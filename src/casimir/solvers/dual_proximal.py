@@ -16,14 +16,26 @@ from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, check_no_start, dual_start
-from casimir.solvers.proximal_kappa import Kappa, has_bounded_dual, hinge_kappa, smooth_kappa
+from casimir.solvers.proximal_kappa import (
+    Conditioning,
+    Kappa,
+    absolute_values,
+    has_bounded_dual,
+    hinge_extrapolation,
+    hinge_kappa,
+    smooth_kappa,
+)
 from casimir.solvers.sdca import SDCA, memory_of
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
-# The inner solver, by what the dual variables of the loss are.
+_LONG_LIST = 100  # outputs
+_NOISY = 0.3  # share of the gap that S is: above it an average of the w_k may be better than the last of them
+# The inner solver, by what the dual variables of the loss are, and what the outputs are.
 _INNER: dict[str | None, BCFW | SDCA] = {
     "outputs": BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0),
+    "listed outputs": BCFW(pairwise=True, cached_passes=8, skip_below=0.5),
     "potentials": SDCA(),
+    "listed potentials": SDCA(light_passes=0),
 }
 
 
@@ -34,13 +46,14 @@ class DualProximal:
     It certifies small gaps fastest and is what "auto" takes. Starts at w = 0, as its inner solvers.
 
     inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
-           from one subproblem to the next. None: the one that fits the loss, BCFW with one light and 6
-           cached passes after every one over all examples
-    kappa  None: 5 (lam n)^0.7 / n for a hinge loss, a fifth of that for absolute values alone, 2 (lam n)^0.5 / n for a
-           smooth one to begin with; then, unless there are absolute values alone, it follows the run (see `Kappa`)
+           from one subproblem to the next. None: the one that fits the loss: SDCA, or BCFW with one light and 6
+           cached passes after every one over all examples. For long lists of candidates there are no light passes, but
+           8 cached ones over more of the examples: an oracle call looks at the whole list
+    kappa  None: by what the gradients of a few examples at w = 0 tell to begin with (see `hinge_kappa`,
+           `smooth_kappa`); then, unless there are absolute values alone, it follows the run (see `Kappa`)
 
-    The next centre lies beyond w_k: as far as in Casimir for a smooth loss; for a hinge loss hardly, and for lam n >= 1
-    not at all, and there the average of the w_k is looked at as well.
+    The next centre lies beyond w_k: as far as in Casimir for a smooth loss; for a hinge loss hardly, and for large lam
+    not at all, and there the average of the w_k is looked at as well, while w_k is noisy.
     """
 
     starts_at_zero: ClassVar[bool] = True
@@ -60,17 +73,18 @@ class DualProximal:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "DualProximal")
-        inner = self._inner(objective)
-        is_free = self.kappa is None and not has_bounded_dual(objective)
+        inner, bounded = self._inner(objective), has_bounded_dual(objective)
+        is_free, at = self.kappa is None and not bounded, Conditioning.of(objective, rng)
         if isinstance(inner, SDCA):
-            first, manner = smooth_kappa(objective), _Manner(averages=False, beta=None)
+            first, manner = smooth_kappa(at), _Manner(averages=False, beta=None)
         else:
-            first, manner = hinge_kappa(objective), _Manner(averages=True, beta=_hinge_extrapolation(objective))
+            first = hinge_kappa(at, is_l1=bounded and absolute_values(objective) > 0.0)
+            manner = _Manner(averages=True, beta=0.0 if bounded else hinge_extrapolation(at))
         kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA))
         _Run(objective, inner, kappa, manner, rng, monitor).run()
 
     def _inner(self, objective: Objective) -> BCFW | SDCA:
-        inner = self.inner or _INNER.get(objective.dual_variables)
+        inner = self.inner or default_inner(objective)
         if inner is None:
             raise TypeError(
                 f"DualProximal has no dual steps for {type(objective.loss).__name__}: it needs Hinge(cost), or a loss "
@@ -81,9 +95,24 @@ class DualProximal:
 
 def has_dual_steps(objective: Objective) -> bool:
     """Whether DualProximal() can minimise F: loss and penalty have to fit, and the dual variables into memory."""
-    penalty, inner = objective.penalty, _INNER.get(objective.dual_variables)
+    penalty, inner = objective.penalty, default_inner(objective)
     fits = inner is not None and (isinstance(inner, BCFW) or memory_of(objective) <= inner.memory)
     return fits and (penalty.strong_convexity > 0.0 or penalty.quadratic is None)
+
+
+def default_inner(objective: Objective) -> BCFW | SDCA | None:
+    """The inner solver that fits the loss, or None."""
+    variables = objective.dual_variables
+    if variables is None:
+        return None
+    return _INNER[f"listed {variables}" if _has_long_lists(objective) else variables]
+
+
+def _has_long_lists(objective: Objective) -> bool:
+    """Whether every output is a part of its own, and there are many: as many outputs as marginals."""
+    problem = objective.problem(objective.loss.smoothing)
+    parts = problem.marginal_offset(problem.n_examples) / problem.n_examples
+    return parts >= _LONG_LIST and objective.log_n_outputs() <= math.log(parts) + 1e-9
 
 
 class _Manner(NamedTuple):
@@ -141,7 +170,8 @@ class _Run:
             enough = max(self.monitor.tol * dual / correction, 0.5 * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
             if self.monitor.is_last or (self.monitor.is_due and is_worth_it):
-                value, done = self._report(dual)
+                is_noisy = k > 2 and block_gap > _NOISY * predicted  # the first average is that w
+                value, done = self._report(dual, is_noisy)
                 if done:
                     return
                 correction = (value - dual) / predicted if predicted > 0.0 and value > dual else 1.0
@@ -159,12 +189,15 @@ class _Run:
             dual = max(dual, self.mean_dual.value(penalty))
         return dual, block_gap + ell + dot(g, w) + penalty.value(w) - dual
 
-    def _report(self, dual: float) -> tuple[float, bool]:
-        """The better of w and the average, and whether the run is over. Once the average has won, w is left out."""
+    def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
+        """The better of w and the average, and whether the run is over.
+
+        The average is looked at where w is noisy. Once it has won, w is left out.
+        """
         best, value = self.iterate.w, math.inf
         if not self.average_wins:
             value = self.objective.value(best)
-        if self.manner.averages:
+        if self.manner.averages and (is_noisy or self.average_wins):
             of_mean = self.objective.value(self.mean)
             self.average_wins = self.average_wins or of_mean < value
             if of_mean < value:
@@ -204,17 +237,6 @@ def _extrapolation(lam: float, kappa: float, k: int) -> float:
     """beta = (1 - sqrt(q)) / (1 + sqrt(q)) with q = lam / (lam + kappa), and no more than k / (k + 3)."""
     root = math.sqrt(lam / (lam + kappa))
     return min((1.0 - root) / (1.0 + root), k / (k + 3.0))
-
-
-def _hinge_extrapolation(objective: Objective) -> float:
-    """beta = -0.15 log10(lam n) between 0 and 0.3: more than that makes dual steps over outputs slower.
-
-    At lam n = 0.01 it saves up to a fifth of the passes on named entity data, at 1 and above it would cost some.
-    """
-    if has_bounded_dual(objective) or objective.penalty.strong_convexity == 0.0:
-        return 0.0
-    lam_n = objective.penalty.strong_convexity * objective.n_active
-    return min(max(-0.15 * math.log10(lam_n), 0.0), 0.3)
 
 
 def _resting_point(objective: Objective) -> FloatArray:
