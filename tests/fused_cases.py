@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from problems import Parts, candidate_parts, chain_parts, tree_parts
+from problems import Parts, candidate_parts, chain_parts, class_parts, tree_parts
 
 import casimir as cs
 from casimir.penalties import Penalty, Proximal
@@ -27,6 +27,13 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "real-8": lambda: chain_parts(n_labels=8, valued=True, lengths=(1, 2), weighted_cost=True),
     "one-token": lambda: chain_parts(n_labels=4, lengths=(1, 1), weighted_cost=True),
     "candidates": candidate_parts,
+    "classes-1": lambda: class_parts(n_classes=1),
+    "classes-2": lambda: class_parts(n_classes=2, kind="sparse", bias=0.5),
+    "classes-5": lambda: class_parts(n_classes=5, kind="float32", bias=2.0),
+    "classes-9": lambda: class_parts(n_classes=9, dim=11),
+    "classes-14": lambda: class_parts(n_classes=14, dim=6, bias=1.0),
+    "classes-37": lambda: class_parts(n_classes=37, dim=9, kind="sparse", n=20),
+    "classes-38": lambda: class_parts(n_classes=38, dim=9, bias=-1.0, n=20),
     "tree-1": lambda: tree_parts(n_labels=1),
     "tree-2": lambda: tree_parts(n_labels=2, lengths=(1, 6), weighted_cost=True),
     "tree-5": lambda: tree_parts(n_labels=5, lengths=(1, 3), weighted_cost=True),
@@ -76,7 +83,8 @@ def own_cost(parts: Parts, pairs: bool = False, seed: int = 0) -> Parts:
     """The same problem with a cost that the library does not know."""
     rng = np.random.default_rng(seed)
     if isinstance(parts.structure, cs.Candidates):
-        return replace(parts, cost=PerCandidate([rng.uniform(0.2, 2.0, m) for m in np.diff(parts.model.offsets)]))
+        sizes = np.diff(parts.model.layout().offsets)
+        return replace(parts, cost=PerCandidate([rng.uniform(0.2, 2.0, m) for m in sizes]))
     labels = parts.structure.n_labels
     prices = [rng.uniform(0.2, 2.0, (len(y), labels)) for y in parts.y]
     cost = PerPair(prices, rng.normal(size=(labels, labels))) if pairs else PerToken(prices)
@@ -126,6 +134,8 @@ KINDS: dict[str, Callable[[], Parts]] = {
     "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
     "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "candidates": candidate_parts,
+    "classes": lambda: class_parts(n_classes=5, dim=6, bias=0.7),
+    "sparse-classes": lambda: class_parts(n_classes=3, dim=7, bias=0.7, kind="sparse"),
 }
 
 

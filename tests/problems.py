@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse
 from scipy.special import logsumexp
 
 import casimir as cs
@@ -81,6 +82,21 @@ def candidate_parts(seed: int = 0, n: int = 8, dim: int = 5) -> Parts:
     features = [rng.normal(size=(m, dim)) for m in sizes]
     y = [rng.integers(0, m, 1) for m in sizes]
     return Parts(cs.LinearCandidateModel(features), cs.Candidates(), cs.IoU(boxes), y)
+
+
+def class_parts(
+    seed: int = 0, n: int = 8, n_classes: int = 3, dim: int = 5, bias: float = 0.0, kind: str = "dense"
+) -> Parts:
+    """Classes with features that are "dense", "float32" or "sparse"; the first row of a sparse X is empty."""
+    rng = np.random.default_rng(seed)
+    X: Any = rng.normal(size=(n, dim))
+    if kind == "float32":
+        X = X.astype(np.float32)
+    if kind == "sparse":
+        X = scipy.sparse.csr_array(np.where((rng.random(X.shape) < 0.4) & (np.arange(n)[:, None] > 0), X, 0.0))
+    table = rng.uniform(0.2, 2.0, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
+    y = [rng.integers(0, n_classes, 1) for _ in range(n)]
+    return Parts(cs.LinearClassModel(X, n_classes, bias), cs.Candidates(), cs.Hamming(table), y)
 
 
 def tiny_parts() -> Parts:

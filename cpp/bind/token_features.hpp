@@ -7,22 +7,26 @@
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
 using Indices = InArray<std::uint32_t, nb::ndim<1>>;
 
-/// Throws unless the arrays describe sequences of tokens with sorted features below n_features.
-inline void check_token_features(const Ints& offsets, const Ints& indptr, const Indices& indices,
-                                 std::int64_t n_features) {
+/// Throws unless indptr and indices describe rows of sorted features below n_features.
+inline void check_features(const Ints& indptr, const Indices& indices, std::int64_t n_features) {
   if (n_features < 1 || n_features > 0xffffffff)
     throw std::invalid_argument("n_features must be 1 or larger and below 2^32.");
   if (indptr.size() < 1) throw std::invalid_argument("indptr needs at least one entry.");
-  const auto tokens = static_cast<std::int64_t>(indptr.size()) - 1;
-  check_offsets(offsets.data(), offsets.size(), tokens, false, "offsets");
   check_offsets(indptr.data(), indptr.size(), static_cast<std::int64_t>(indices.size()), true, "indptr");
-  for (std::int64_t t = 0; t < tokens; ++t)
+  for (std::size_t t = 0; t + 1 < indptr.size(); ++t)
     for (std::int64_t f = indptr.data()[t]; f < indptr.data()[t + 1]; ++f) {
       if (static_cast<std::int64_t>(indices.data()[f]) >= n_features)
         throw std::invalid_argument("a feature index is not below n_features.");
       if (f > indptr.data()[t] && indices.data()[f] < indices.data()[f - 1])
         throw std::invalid_argument("the feature indices of a token must be sorted.");
     }
+}
+
+/// Throws unless the arrays describe sequences of tokens with sorted features below n_features.
+inline void check_token_features(const Ints& offsets, const Ints& indptr, const Indices& indices,
+                                 std::int64_t n_features) {
+  check_features(indptr, indices, n_features);
+  check_offsets(offsets.data(), offsets.size(), static_cast<std::int64_t>(indptr.size()) - 1, false, "offsets");
 }
 
 /// The values of the features, float64 or float32; null when all are 1.

@@ -43,7 +43,7 @@ std::size_t CandidateDual::ask_oracle(std::int64_t i, const double* w) {
   const std::int64_t m = candidates_.count(i);
   all_scores_.resize(static_cast<std::size_t>(m));
   candidates_.score(i, 0, m, {w}, all_scores_.data());
-  const std::size_t target = remember(i, best_candidate(all_scores_.data(), m));
+  const std::size_t target = remember(i, best_of_list(all_scores_.data(), m));
   scores_.clear();
   for (const std::int32_t j : block(i).candidate) scores_.push_back(all_scores_[static_cast<std::size_t>(j)]);
   return target;

@@ -6,15 +6,10 @@
 #include <stdexcept>
 
 #include "base/dot.hpp"
-#include "base/lanes.hpp"
 #include "base/parallel.hpp"
 #include "candidates/candidate_dual.hpp"
 
 namespace casimir {
-
-std::int64_t best_candidate(const double* scores, std::int64_t count) {
-  return std::max_element(scores, scores + count) - scores;
-}
 
 void LinearCandidates::score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w,
                              double* out) const {
@@ -23,91 +18,41 @@ void LinearCandidates::score(std::int64_t i, std::int64_t first, std::int64_t co
     for (std::int64_t j = 0; j < count; ++j) out[j] += cost_of(i, first + j);
 }
 
-/// The oracles of one list whose scores are in work.scores; `top` is the largest.
-struct LinearCandidates::Oracles {
+/// What `ListOracles` asks of the candidates of example i.
+struct LinearCandidates::Of {
   const LinearCandidates& candidates;
-  std::int64_t i, m;
+  std::int64_t i;
   CandidatesWorkspace& work;
-  std::int64_t winner;
-  double top;
-  const double* seen = nullptr;  // the marginals of the last expect
 
-  double max() const { return top; }
-  void add_best(double* marginals) const { marginals[winner] = 1.0; }
-  double best_cost() const { return candidates.cost_of(i, winner); }
-
-  double expect(double mu, double* marginals) {
-    if (!marginals) {
-      work.marginals.resize(static_cast<std::size_t>(m));
-      marginals = work.marginals.data();
-    }
-    seen = marginals;
-    return candidates.expect(i, work.scores.data(), mu, work, marginals);
+  double cost(std::int64_t j) const { return candidates.cost_of(i, j); }
+  double expect(double mu, double* marginals) const {
+    return candidates.expect(i, work.list.scores.data(), mu, work, marginals);
   }
-  double expected_cost() const { return candidates.expected_cost(i, seen); }
-
-  /// A score that lies more than mu below the top has no weight, and pulling ends once sum_{i<=K} (z_i - z_{K+1}) >= mu
-  /// tells that the rest has none (prop:smoothing:proj-simplex-2).
-  BestList best(std::int64_t k, double mu) {
-    const double* z = work.scores.data();
-    work.heap.clear();
-    for (std::int64_t j = 0; j < m; ++j)
-      if (!(top - z[j] > mu)) work.heap.push_back(static_cast<std::int32_t>(j));
-    const auto after = [z](std::int32_t a, std::int32_t b) { return z[a] != z[b] ? z[a] < z[b] : a > b; };
-    std::make_heap(work.heap.begin(), work.heap.end(), after);
-    // The pulled candidates end up at the back of the heap's array, the best one last.
-    work.best.clear();
-    auto end = work.heap.end();
-    bool settled = true;
-    double sum = 0.0;  // of z_j - top
-    while (end != work.heap.begin()) {
-      std::pop_heap(work.heap.begin(), end--, after);
-      const double shifted = z[*end] - top;
-      const auto pulled = static_cast<std::int64_t>(work.best.size());
-      if (sum - static_cast<double>(pulled) * shifted >= mu) break;
-      settled = pulled < k;
-      sum += shifted;
-      work.best.push_back(z[*end]);
-      if (!settled) break;
-    }
-    return {work.best.data(), static_cast<std::int64_t>(work.best.size()), settled};
-  }
-  std::int32_t pulled(std::int64_t j) const { return work.heap[work.heap.size() - 1 - static_cast<std::size_t>(j)]; }
-  void add(std::int64_t j, double weight, double* marginals) const { marginals[pulled(j)] = weight; }
-  double cost(std::int64_t j) const { return candidates.cost_of(i, pulled(j)); }
+  double expected_cost(const double* marginals) const { return candidates.expected_cost(i, marginals); }
 };
 
 Answer LinearCandidates::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                                 double* marginals) const {
   auto& work = static_cast<CandidatesWorkspace&>(workspace);
+  ListWork& list = work.list;
   const std::int64_t m = count(i);
-  work.scores.resize(static_cast<std::size_t>(m));
-  score(i, 0, m, w, work.scores.data());
-  const std::int64_t best = best_candidate(work.scores.data(), m);
-  const double top = work.scores[static_cast<std::size_t>(best)];
+  list.scores.resize(static_cast<std::size_t>(m));
+  score(i, 0, m, w, list.scores.data());
   if (marginals) std::fill(marginals, marginals + m, 0.0);
-  return less(smoothed_max(Oracles{*this, i, m, work, best, top}, smoothing, work.weights, marginals),
-              truth_score(i, work.scores.data()));
+  const Of of{*this, i, work};
+  ListOracles<Of> oracles{of, m, list, m};
+  return less(smoothed_max(oracles, smoothing, list.weights, marginals), truth_score(i, list.scores.data()));
 }
 
 double LinearCandidates::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
                                 double* marginals) const {
-  using Eight = Lanes<8>;
-  auto& work = static_cast<CandidatesWorkspace&>(workspace);
-  const std::int64_t m = count(i), padded = (m + 7) / 8 * 8;
-  const double top = *std::max_element(scores, scores + m);
-  work.weights.assign(static_cast<std::size_t>(padded), -std::numeric_limits<double>::infinity());
-  double* u = work.weights.data();
-  for (std::int64_t j = 0; j < m; ++j) u[j] = (scores[j] - top) / mu;
-  Eight::V sums{};
-  for (std::int64_t j = 0; j < padded; j += 8) {
-    const Eight::V e = Eight::exp(Eight::load(u + j));
-    sums += e;
-    Eight::store(u + j, e);
-  }
-  const double sum = Eight::sum(sums);
-  for (std::int64_t j = 0; j < m; ++j) marginals[j] = u[j] / sum;
-  return top + mu * std::log(sum);
+  std::vector<double>& padded = static_cast<CandidatesWorkspace&>(workspace).list.weights;
+  const std::int64_t m = count(i);
+  padded.assign(static_cast<std::size_t>((m + 7) / 8 * 8), -std::numeric_limits<double>::infinity());
+  std::copy_n(scores, m, padded.begin());
+  const double value = softmax<8>(padded.data(), static_cast<std::int64_t>(padded.size()), mu, padded.data());
+  std::copy_n(padded.begin(), m, marginals);
+  return value;
 }
 
 double LinearCandidates::expected_cost(std::int64_t i, const double* marginals) const {
@@ -192,7 +137,7 @@ void LinearCandidates::decode(const double* w, int threads, std::int64_t* indice
       const std::int64_t m = count(i);
       scores.resize(static_cast<std::size_t>(m));
       score(i, 0, m, view, scores.data());
-      indices[i] = best_candidate(scores.data(), m);
+      indices[i] = best_of_list(scores.data(), m);
       values[i] = scores[static_cast<std::size_t>(indices[i])];
     }
   });

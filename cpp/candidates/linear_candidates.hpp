@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "solve/list_oracles.hpp"
 #include "solve/problem.hpp"
 #include "weights/dense_rows.hpp"
 
@@ -23,8 +24,7 @@ struct LinearCandidatesData {
 };
 
 struct CandidatesWorkspace final : Workspace {
-  std::vector<double> scores, weights, best, marginals;
-  std::vector<std::int32_t> heap;
+  ListWork list;
 };
 
 class LinearCandidates final : public Problem {
@@ -66,15 +66,12 @@ class LinearCandidates final : public Problem {
   double cost_of(std::int64_t i, std::int64_t j) const { return data_.cost ? data_.cost[data_.offsets[i] + j] : 0.0; }
 
  private:
-  struct Oracles;
+  struct Of;
 
   double truth_score(std::int64_t i, const double* scores) const;
   void add_candidate(std::int64_t row, double weight, const ScatterTarget& target) const;
 
   LinearCandidatesData data_;
 };
-
-/// Index of the largest of `count` >= 1 scores, the lowest of equals.
-std::int64_t best_candidate(const double* scores, std::int64_t count);
 
 }  // namespace casimir

@@ -60,6 +60,38 @@ std::unique_ptr<TreeArrays> random_trees(const ChainArrays& chains, Random& rand
   return trees;
 }
 
+std::unique_ptr<ClassArrays> random_classes(std::int64_t n, std::int64_t dim, int labels, double bias, Random& random) {
+  auto arrays = std::make_unique<ClassArrays>();
+  arrays->indptr = {0};
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < dim; ++j) {
+      const bool is_zero = random.below(3) == 0;
+      arrays->f32.push_back(is_zero ? 0.0f : static_cast<float>(random.uniform(-1.0, 1.0)));
+      arrays->f64.push_back(arrays->f32.back());
+      if (is_zero) continue;
+      arrays->indices.push_back(static_cast<std::uint32_t>(j));
+      arrays->values.push_back(arrays->f64.back());
+    }
+    arrays->indptr.push_back(static_cast<std::int64_t>(arrays->indices.size()));
+    arrays->y.push_back(static_cast<std::int32_t>(random.below(labels)));
+  }
+  arrays->cost = random.uniforms(n * labels, 0.2, 1.0);
+  for (std::int64_t i = 0; i < n; ++i)
+    arrays->cost[static_cast<std::size_t>(i * labels + arrays->y[static_cast<std::size_t>(i)])] = 0.0;
+  const casimir::RowShape shape{labels, casimir::stride_of(labels)};
+  const casimir::TokenFeatures x{arrays->indptr.data(), arrays->indices.data(), arrays->values.data()};
+  const auto data_of = [&](const casimir::FeatureRows& rows) {
+    return casimir::LinearClassesData{n, rows, arrays->y.data(), nullptr, arrays->cost.data()};
+  };
+  const auto make = [&](const casimir::FeatureRows& rows) {
+    return std::make_unique<casimir::LinearClasses>(data_of(rows));
+  };
+  arrays->sparse = make({x, dim, bias, shape});
+  arrays->dense = make({arrays->f64.data(), dim, bias, shape});
+  arrays->dense32 = make({arrays->f32.data(), dim, bias, shape});
+  return arrays;
+}
+
 std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random) {
   auto lists = std::make_unique<CandidateArrays>();
   lists->offsets = {0};

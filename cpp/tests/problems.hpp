@@ -5,6 +5,7 @@
 
 #include "candidates/linear_candidates.hpp"
 #include "chain/linear_chain.hpp"
+#include "classes/linear_classes.hpp"
 #include "testing.hpp"
 #include "tree/linear_tree.hpp"
 
@@ -40,6 +41,18 @@ struct CandidateArrays {
 
 /// The features are representable as float32.
 std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random);
+
+struct ClassArrays {
+  std::vector<std::int64_t> indptr;
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values, f64, cost;
+  std::vector<float> f32;
+  std::vector<std::int32_t> y;
+  std::unique_ptr<casimir::LinearClasses> sparse, dense, dense32;  // the same features in all storages
+};
+
+/// The features are representable as float32; a third of them is 0. With bias 0 there are no intercepts.
+std::unique_ptr<ClassArrays> random_classes(std::int64_t n, std::int64_t dim, int labels, double bias, Random& random);
 
 casimir::Answer answer_of(const casimir::Problem& problem, std::int64_t i, const casimir::WeightView& w,
                           const casimir::Smoothing& smoothing, std::vector<double>* marginals);

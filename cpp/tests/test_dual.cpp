@@ -238,4 +238,7 @@ void test_dual() {
   const auto lists = random_candidates(25, 6, random);
   check_all(*lists->problem, random);
   check_all(*lists->problem32, random);
+  const auto classes = random_classes(25, 6, 5, 0.5, random);
+  check_all(*classes->sparse, random);
+  check_all(*classes->dense, random);
 }

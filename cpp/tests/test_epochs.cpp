@@ -259,6 +259,9 @@ void test_epochs() {
   check_problem(*chains->problem, random);
   check_problem(*trees->problem, random);
   check_problem(*lists->problem, random);
+  const auto classes = random_classes(12, 7, 5, 0.5, random);
+  check_problem(*classes->sparse, random);
+  check_problem(*classes->dense, random);
   check_renewals(*chains->problem, random);
   check_renewals(*lists->problem, random);
   check_arguments(*random_chains(12, 9, false, false, random)->problem, random);

@@ -7,7 +7,13 @@ from casimir.errors import BrokenCertificate, Diverged, Intractable
 from casimir.features import PackedSequences, pack
 from casimir.linearized import Linearized
 from casimir.losses import FenchelYoung, Hinge, Log, SoftmaxMargin
-from casimir.models import LinearCandidateModel, LinearChainModel, LinearPartsModel, LinearTreeModel
+from casimir.models import (
+    LinearCandidateModel,
+    LinearChainModel,
+    LinearClassModel,
+    LinearPartsModel,
+    LinearTreeModel,
+)
 from casimir.objective import Objective
 from casimir.penalties import ElasticNet, Ridge
 from casimir.persistence.load import load
@@ -52,7 +58,13 @@ from casimir.structures import (
 )
 
 if TYPE_CHECKING:
-    from casimir.estimators import SequenceTagger
+    from casimir.estimators import (
+        GraphLabeler,
+        GridLabeler,
+        MultilabelClassifier,
+        SequenceTagger,
+        StructuredClassifier,
+    )
 
 __version__ = "0.1.0"
 
@@ -83,6 +95,8 @@ __all__ = [
     "FenchelYoung",
     "GradientDescent",
     "GraphCut",
+    "GraphLabeler",
+    "GridLabeler",
     "Hamming",
     "Hard",
     "Hinge",
@@ -93,11 +107,13 @@ __all__ = [
     "JunctionTree",
     "LinearCandidateModel",
     "LinearChainModel",
+    "LinearClassModel",
     "LinearPartsModel",
     "LinearTreeModel",
     "Linearized",
     "Log",
     "Matching",
+    "MultilabelClassifier",
     "Objective",
     "PackedSequences",
     "Pegasos",
@@ -108,6 +124,7 @@ __all__ = [
     "SequenceTagger",
     "SoftmaxMargin",
     "StepDecay",
+    "StructuredClassifier",
     "Trace",
     "TraceRow",
     "Tree",
@@ -118,12 +135,14 @@ __all__ = [
     "project_simplex",
 ]
 
+_ESTIMATORS = {"GraphLabeler", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredClassifier"}
+
 
 def __getattr__(name: str) -> Any:
-    """The estimator is imported when it is first asked for: scikit-learn takes a second to load."""
-    if name == "SequenceTagger":
-        from casimir.estimators import SequenceTagger
+    """The estimators are imported when one is first asked for: scikit-learn takes a second to load."""
+    if name in _ESTIMATORS:
+        from casimir import estimators
 
-        globals()[name] = SequenceTagger
-        return SequenceTagger
+        globals()[name] = getattr(estimators, name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -74,7 +74,11 @@ class Hamming:
     def parts(self, structure: Structure, s: Scores, y: Sequence[Any]) -> Scores:
         is_certain = isinstance(y, Outputs) or not any(_is_mask(true) for true in y)
         if is_certain and getattr(structure, "nodes_are_labels", False):
-            return Scores.unchecked(self._of_outputs(s, y), s.offsets)
+            return Scores.unchecked(self._of_outputs(s.nodes.shape[1], np.diff(s.offsets), y), s.offsets)
+        sizes = np.diff(s.offsets)
+        if isinstance(y, Outputs) and getattr(structure, "nodes_are_outputs", False) and np.ptp(sizes) == 0:
+            classes = int(sizes[0])  # of every example
+            return Scores.unchecked(self._of_outputs(classes, np.ones_like(sizes), y).ravel(), s.offsets)
         shapes, name = _label_shapes(structure, s)
         if self.weights is not None:
             if hasattr(structure, "label_shapes"):  # there may be labels that no listed output has
@@ -94,13 +98,12 @@ class Hamming:
             raise ValueError(f"y_true has shape {list(true.shape)} and y_pred {list(pred.shape)}; they must be equal.")
         return float(np.sum(true != pred) if self.weights is None else self.weights[true, pred].sum())
 
-    def _of_outputs(self, s: Scores, y: Sequence[Any]) -> FloatArray:
+    def _of_outputs(self, n_labels: int, lengths: IntArray, y: Sequence[Any]) -> FloatArray:
         """float64[N, L]: weights[y_v, j], of the nodes of all examples."""
-        n_labels = s.nodes.shape[1]
         table = 1.0 - np.eye(n_labels) if self.weights is None else self.weights
         if self.weights is not None:
             _check_table(table, np.array([n_labels]), "labels")
-        costs: FloatArray = table[flat_labels(y, np.diff(s.offsets), n_labels, "y")]
+        costs: FloatArray = table[flat_labels(y, lengths, n_labels, "y")]
         return costs
 
     def _of_mask(self, mask: BoolArray) -> FloatArray:

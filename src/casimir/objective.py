@@ -85,8 +85,8 @@ class Objective:
     score_i(y; w), the cost being 0 on all of A_i: a latent structural SVM, or, with Log(), the marginal likelihood.
 
     Where a truth is a set, or the scores of the model are not linear in w, F is not convex: there is no dual, and only
-    solvers that say so can minimise it. Linear chains, linear trees and candidate lists run on the core. `counts` has
-    the inferences made, `examples` those of weight above 0, of which there are `n_active`.
+    solvers that say so can minimise it. Linear chains, linear trees, candidate lists and classes run on the core.
+    `counts` has the inferences made, `examples` those of weight above 0, of which there are `n_active`.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ def checked_weights(sample_weight: Any, n: int) -> FloatArray:
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}; weights must be finite, 0 or larger.")
     if not weights.any():
-        raise ValueError("sample_weight is 0 everywhere; at least one example must count.")
+        raise ValueError("sample_weight is zero everywhere; at least one example must count.")
     return weights
 
 

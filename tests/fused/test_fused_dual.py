@@ -89,7 +89,7 @@ def test_dual_passes_agree_under_every_strongly_convex_penalty(kind: str, penalt
 def test_dual_passes_agree_with_own_costs_and_allowed_outputs(kind: str, case: str) -> None:
     parts = KINDS[kind]()
     if case == "allowed":
-        parts = parts if kind == "candidates" else constrained(parts)
+        parts = parts if isinstance(parts.structure, cs.Candidates) else constrained(parts)
     else:
         parts = own_cost(parts, pairs=case == "own-pairs")
     for penalty in ("ridge", "mixture"):

@@ -172,7 +172,7 @@ def test_crfs_with_weights_are_those_of_copies(solver: Any) -> None:
         ([1.0, -0.5, 1, 1, 1, 1], r"sample_weight\[1\] is -0.5; weights must be finite, 0 or larger"),
         ([1.0, 1, np.nan, 1, 1, 1], r"sample_weight\[2\] is nan"),
         ([1.0, 1, 1, 1, 1, np.inf], r"sample_weight\[5\] is inf"),
-        (np.zeros(6), "sample_weight is 0 everywhere"),
+        (np.zeros(6), "sample_weight is zero everywhere"),
         (np.ones(5), r"sample_weight has shape \[5\]; it must be 6 numbers"),
         (np.ones((6, 1)), r"sample_weight has shape \[6, 1\]"),
         (2.0, r"sample_weight has shape \[\]"),

@@ -87,9 +87,22 @@ class LabelSequences:
         return i, token - int(self.offsets[i])
 
 
+class LabelLists(list[list[Label]]):
+    """The labels of every sentence. NumPy reads it as object[n], an array of lists whatever their lengths.
+
+    scikit-learn joins the predictions of folds by np.concatenate, which would refuse plain lists of different lengths.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        table = np.empty(len(self), dtype=object)
+        for i, labels in enumerate(self):
+            table[i] = labels
+        return table
+
+
 def labels_of(numbers: IntArray, classes: Sequence[Label], offsets: IntArray) -> list[list[Label]]:
     """The labels of every sentence; sentence i owns numbers[offsets[i]:offsets[i + 1]]."""
-    return split_flat(as_object_array(classes)[numbers].tolist(), offsets)
+    return LabelLists(split_flat(as_object_array(classes)[numbers].tolist(), offsets))
 
 
 def as_object_array(classes: Sequence[Label]) -> np.ndarray:

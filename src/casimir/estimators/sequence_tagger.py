@@ -25,8 +25,11 @@ from casimir.estimators.growing import carried, check_steps, classes_after, pack
 from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.names import packed_with_names
+from casimir.estimators.nested import NestedParameters
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
+from casimir.estimators.training import number_of as _number
+from casimir.estimators.training import seed_of as _seed
 from casimir.estimators.weighted_loss import weighted_loss
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.losses import Loss, loss_named
@@ -44,7 +47,7 @@ from casimir.structures.chain import Chain
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
 
-class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
+class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: ignore[misc]
     """min_w (1/n) sum_i loss_i(w) + (lam/2) |w|^2 over linear chains, solved to a certified relative gap of `tol`.
 
     lam           None is 3/n, with n the number of training sentences, or the sum of their weights; a number is used as
@@ -397,6 +400,14 @@ class SequenceTagger(Inspection, BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
+    def __sklearn_tags__(self) -> Any:
+        """Lists of sentences in, lists of label lists out: no arrays, and nothing works without labels."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array, tags.input_tags.dict, tags.input_tags.string = False, True, True
+        tags.no_validation = True
+        return tags
+
     def _fitted(self) -> ChainPredictor:
         check_is_fitted(self, "predictor_")
         predictor: ChainPredictor = self.predictor_
@@ -415,25 +426,3 @@ def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Ca
 
     with Progress() as progress:
         return train([*callbacks, progress])
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}; it must be a number, None for 3/n, or 'auto'.") from None
-
-
-def _seed(random_state: Any) -> int | np.random.Generator:
-    """A seed for `minimize` from anything that scikit-learn takes as random_state."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise ValueError(
-        f"random_state={random_state!r}; it must be a whole number, 0 or larger, None, or a numpy generator."
-    )

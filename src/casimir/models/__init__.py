@@ -3,12 +3,14 @@
 from casimir.models.base import Linearization, LinearModel, NonlinearModel, ScoreModel
 from casimir.models.linear import LinearChainModel, LinearPartsModel
 from casimir.models.linear_candidates import LinearCandidateModel
+from casimir.models.linear_classes import LinearClassModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.models.weight_rows import WeightRows
 
 __all__ = [
     "LinearCandidateModel",
     "LinearChainModel",
+    "LinearClassModel",
     "LinearModel",
     "LinearPartsModel",
     "LinearTreeModel",

@@ -15,6 +15,7 @@ from casimir._validate import flat_labels
 from casimir.costs import Cost
 from casimir.models.linear import LinearChainModel
 from casimir.models.linear_candidates import LinearCandidateModel
+from casimir.models.linear_classes import LinearClassModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.penalties import Penalty
 from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, fixed_scores
@@ -132,17 +133,58 @@ def _linear_candidates(
         return None
     sizes = np.diff(model.offsets)
     flat = _flat_truth(truth, np.ones_like(sizes), sizes)
-    fixed = fixed_scores(structure, model.layout(), cost, y, offset)
-    if fixed is None:
-        return core.linear_candidates(model.offsets, model.features, flat, None, truth.marginals)
-    if flat is not None:
-        of_truth = fixed.nodes[model.offsets[:-1] + flat]
-    elif truth.marginals is not None:
-        of_truth = segment_sums(fixed.nodes * truth.marginals, model.offsets)
-    else:
-        of_truth = np.zeros(len(sizes))
-    costs = fixed.nodes - np.repeat(of_truth, sizes)  # the core takes the truth's as 0
+    costs = _costs_above_truth(model, structure, cost, y, offset, flat, truth.marginals)
     return core.linear_candidates(model.offsets, model.features, flat, costs, truth.marginals)
+
+
+@core_problem.register
+def _linear_classes(
+    model: LinearClassModel,
+    structure: Any,
+    cost: Cost | None,
+    y: Sequence[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
+) -> Any | None:
+    truth, n, labels = truth or Truth(y), model.n_examples, model.n_classes
+    if not isinstance(structure, Candidates) or (truth.marginals is not None and not truth.is_fused):
+        return None
+    flat = _flat_truth(truth, np.ones(n, dtype=np.int64), labels)
+    padded = truth.marginals
+    weights = None if padded is None else padded.reshape(n, model.stride)[:, :labels].ravel()
+    costs = _costs_above_truth(model, structure, cost, y, offset, flat, weights)
+    rest = model.bias, labels, flat, None if costs is None else costs.reshape(n, labels), padded
+    sparse = model.sparse_parts()
+    return (
+        core.dense_classes(model.X, *rest) if sparse is None else core.sparse_classes(*sparse, model.n_features, *rest)
+    )
+
+
+def _costs_above_truth(
+    model: Any,
+    structure: Any,
+    cost: Cost | None,
+    y: Sequence[Any],
+    offset: Scores | None,
+    flat: Any | None,
+    weights: FloatArray | None,
+) -> FloatArray | None:
+    """float64[N] of all candidates, less that of the truth, which the core takes as 0; None where there are none.
+
+    The truth is the candidate `flat` of every example, or has these weights, or there is none.
+    """
+    layout = model.layout()
+    fixed = fixed_scores(structure, layout, cost, y, offset)
+    if fixed is None:
+        return None
+    if flat is not None:
+        of_truth = fixed.nodes[layout.offsets[:-1] + flat]
+    elif weights is not None:
+        of_truth = segment_sums(fixed.nodes * weights, layout.offsets)
+    else:
+        of_truth = np.zeros(len(layout))
+    costs: FloatArray = fixed.nodes - np.repeat(of_truth, np.diff(layout.offsets))
+    return costs
 
 
 def _flat_truth(truth: Truth, lengths: IntArray, n_labels: Any) -> Any | None:

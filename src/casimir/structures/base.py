@@ -79,6 +79,7 @@ class Structure(Protocol):
                                cost 1 - IoU(b, y)
     nodes_are_labels           True: the score of node part (v, j) counts where y_v = j, so that float64[N, L], the
                                cost of every label of every node, are part scores as they are
+    nodes_are_outputs          True: node part j is output j, so that the cost of every output is a part score
     label_shapes(s)            int64[n, 2]: (p_i, L_i), where the layout of the scores does not show it
     restricted(allowed)        Structure: the same with fewer outputs; allowed says which node parts of each example
                                (of Enumerated: which listed outputs) are left, a list of bool arrays or None

@@ -29,6 +29,7 @@ from casimir.structures.restricted import Restricted
 class Candidates:
     """score(j) = values[j], j in {0..m-1}. An output is one index, int64[1]; scores.unary(i) is float64[m_i]."""
 
+    nodes_are_outputs: ClassVar[bool] = True
     layout: ClassVar[TensorLayout] = TensorLayout(("M",), (), "M", holes=True)
 
     def scores(self, values: Any) -> Scores:

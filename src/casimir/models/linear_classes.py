@@ -1,0 +1,125 @@
+"""A linear model of classes: the features of an example are the same for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from casimir._arrays import aligned_zeros
+from casimir._validate import all_finite, positive_int
+from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.weight_rows import stride_of
+from casimir.scores import FloatArray, IntArray, Scores
+
+SparseFeatures = tuple[IntArray, npt.NDArray[np.uint32], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearClassModel:
+    """scores_i[j] = <x_i, W[:, j]> + bias b[j], for every class j; with `Candidates()` it trains natively.
+
+    X          float64 or float32[n, d], or a SciPy sparse matrix, which stays sparse
+    n_classes  L
+    bias       the value of one more feature that all examples have; 0: there is none, and no b
+
+    w has a row of `stride` doubles per feature, of which L count and the rest stay 0; b is the last row.
+    """
+
+    X: Any
+    n_classes: int
+    bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_classes", positive_int(self.n_classes, "n_classes"))
+        object.__setattr__(self, "X", checked_features(self.X))
+        if not np.isfinite(self.bias):
+            raise ValueError(f"bias={self.bias}; it must be a finite number, or 0 for no intercepts.")
+
+    @property
+    def n_examples(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def stride(self) -> int:
+        return stride_of(self.n_classes)
+
+    @property
+    def n_params(self) -> int:
+        return (self.n_features + (self.bias != 0.0)) * self.stride
+
+    def zeros(self) -> FloatArray:
+        return aligned_zeros(self.n_params)
+
+    def layout(self) -> Scores:
+        return Scores.unchecked(np.zeros(self.n_examples * self.n_classes), self._offsets(self.n_examples))
+
+    def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Views of w: W float64[d, L], and b float64[1, L], or [0, L] where there is none."""
+        rows = w.reshape(-1, self.stride)[:, : self.n_classes]
+        return rows[: self.n_features], rows[self.n_features :]
+
+    def longest_rows(self, y: Any) -> FloatArray:
+        """float64[n] = max_y |Phi(y) - Phi(y_i)|^2 = 2 |x_i|^2"""
+        return np.full(self.n_examples, 2.0 if self.n_classes > 1 else 0.0) * (self._squares + self.bias**2)
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        if sp.issparse(self.X):
+            return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64))
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "LinearClassModel")
+        X = self._pick(examples)
+        table, intercept = self.unpack(w)
+        values = np.asarray(X @ table, dtype=np.float64) + self.bias * intercept.sum(axis=0)
+        return Scores.unchecked(values.ravel(), self._offsets(X.shape[0]))
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        X = self._pick(examples)
+        n = int(X.shape[0])
+        check_marginals(marginals, (n * self.n_classes,), self._offsets(n), "LinearClassModel")
+        rows = marginals.nodes.reshape(n, self.n_classes)
+        gradient = self.zeros()
+        table, intercept = self.unpack(gradient)
+        table[:] = X.T @ rows
+        intercept[:] = self.bias * rows.sum(axis=0)
+        return gradient
+
+    def sparse_parts(self) -> SparseFeatures | None:
+        """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
+        if not sp.issparse(self.X):
+            return None
+        return self.X.indptr.astype(np.int64), self.X.indices.astype(np.uint32), self.X.data
+
+    def _offsets(self, n: int) -> IntArray:
+        return np.arange(n + 1, dtype=np.int64) * self.n_classes
+
+    def _pick(self, examples: Any) -> Any:
+        return self.X if examples is None else self.X[chosen_examples(examples, self.n_examples)]
+
+
+def checked_features(X: Any) -> Any:
+    """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice."""
+    given: Any = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if given.ndim != 2 or min(given.shape) < 1:
+        raise ValueError(f"X has shape {list(given.shape)}; it must be [n, d] with at least one row and one column.")
+    if sp.issparse(given):
+        given = sp.csr_array(given, dtype=np.float64)
+        if not given.has_canonical_format:
+            given = given.copy()
+            given.sum_duplicates()
+    else:
+        given = np.ascontiguousarray(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
+    if not all_finite(given.data if sp.issparse(given) else given):
+        raise ValueError("X has entries that are NaN or infinite; they must be finite.")
+    return given
