@@ -38,7 +38,8 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.estimators import SequenceTagger
     from casimir.progress import Progress
     from casimir.tasks.ner.task import TASK
-    from casimir.tasks.tag.model import HeldOut, train
+    from casimir.tasks.tag.held_out import HeldOut
+    from casimir.tasks.tag.model import train
 
     began = time.perf_counter()
     check_target(output / "model")

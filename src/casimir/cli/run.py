@@ -46,6 +46,7 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
     wanted.check()
     task.check(given, manner.pictures)
     parts = read_parts(task, wanted, given)
+    given = replace(given, dev=parts.dev)
     prepared = task.prepare(parts.train, given)
     metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
     with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:

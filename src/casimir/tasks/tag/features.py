@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.documents import Evidence, by_document, capital_runs
+from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.words import Word, WordTable, boundary
 
 TokenFeatures = list[str]
@@ -27,7 +28,9 @@ def extract(sentences: Iterable[Sentence], feature_set: str = "default") -> list
     return list(iter_features(sentences, feature_set))
 
 
-def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -> Iterator[list[TokenFeatures]]:
+def iter_features(
+    sentences: Iterable[Sentence], feature_set: str = "default", lexicons: Lexicons = NO_LEXICONS
+) -> Iterator[list[TokenFeatures]]:
     """Yield, for each sentence in turn, a list of strings per token.
 
     The features of a sentence depend on its document, so give all sentences of a document in one call.
@@ -35,7 +38,9 @@ def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -
     known = FEATURE_SETS | OLD_SETS
     if feature_set not in known:
         raise ValueError(f"unknown feature set {feature_set!r}; choose one of {sorted(FEATURE_SETS)}")
-    return known[feature_set](sentences)
+    given = list(sentences)
+    found = known[feature_set](given)
+    return lexicons.added(given, found) if lexicons else found
 
 
 def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
