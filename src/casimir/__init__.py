@@ -53,6 +53,7 @@ from casimir.structures import (
 
 if TYPE_CHECKING:
     from casimir.estimators import SequenceTagger
+    from casimir.tasks.tag.tagger import Tagger
 
 __version__ = "0.1.0"
 
@@ -108,6 +109,7 @@ __all__ = [
     "SequenceTagger",
     "SoftmaxMargin",
     "StepDecay",
+    "Tagger",
     "Trace",
     "TraceRow",
     "Tree",
@@ -120,10 +122,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The estimator is imported when it is first asked for: scikit-learn takes a second to load."""
+    """Taggers are imported when they are first asked for: scikit-learn takes a second to load."""
     if name == "SequenceTagger":
         from casimir.estimators import SequenceTagger
 
         globals()[name] = SequenceTagger
         return SequenceTagger
+    if name == "Tagger":
+        from casimir.tasks.tag.tagger import Tagger
+
+        globals()[name] = Tagger
+        return Tagger
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

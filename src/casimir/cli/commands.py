@@ -20,6 +20,7 @@ from casimir.cli.options import (
     split_options,
     with_signature,
 )
+from casimir.cli.parallel import threads
 from casimir.tasks.parts import Wanted
 from casimir.tasks.registry import tasks
 from casimir.tasks.task import Fit, Task
@@ -55,8 +56,10 @@ def train_command(task: Task) -> Callable[..., None]:
                 common.get("baselines", False),
                 common["quiet"],
                 common["json"],
+                common["jobs"],
             )
-            train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
+            with threads(common["jobs"]):
+                train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
 
     data = Annotated[Path | None, typer.Option("--train", metavar="PATH", help=f"{task.data} Default: made-up data.")]
     parameters = [
@@ -74,6 +77,7 @@ def train_command(task: Task) -> Callable[..., None]:
         parameter("tol", options.Tol, 1e-2),
         parameter("epochs", options.Epochs, None),
         parameter("seed", options.Seed, 0),
+        parameter("jobs", options.Jobs, None),
         *([parameter("encoding", options.Encoding, "utf-8")] if task.is_text else []),
         parameter("quiet", options.Quiet, False),
         parameter("json", options.Json, False),
@@ -90,8 +94,9 @@ def evaluate_command() -> Callable[..., None]:
         with clear_ends():
             from casimir.cli.run import evaluate
 
-            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet")}
-            evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
+            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet", "jobs")}
+            with threads(common["jobs"]):
+                evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
 
     about = "\n\n".join(
         ["Scores of a model on labelled data, beside those of simpler methods."]
@@ -105,8 +110,9 @@ def predict_command() -> Callable[..., None]:
         with clear_ends():
             from casimir.cli.run import predict
 
-            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet")}
-            predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
+            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet", "jobs")}
+            with threads(common["jobs"]):
+                predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
 
     about = "\n\n".join(
         ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
@@ -127,6 +133,7 @@ def _use(command: str) -> list[inspect.Parameter]:
         parameter("model", options.ModelFolder),
         parameter("file", options.File),
         *(parameter_of(*found[name], title=", ".join(titles[name])) for name in found),
+        parameter("jobs", options.Jobs, None),
         parameter("encoding", options.Encoding, "utf-8"),
         parameter("quiet", options.Quiet, False),
     ]

@@ -42,7 +42,7 @@ class Clustering:
     """
 
     n_clusters: int = 256
-    min_count: int = 3
+    min_count: int = 2
     max_words: int = 100_000
     n_contexts: int = 2000
     dimensions: int = 64
@@ -51,7 +51,10 @@ class Clustering:
     def learn(
         self, sentences: Callable[[], Iterable[Sequence[str]]], progress: Progress = lambda done, total: None
     ) -> Clusters:
-        """Clusters of the words of `sentences()`, which is read twice, so that it need not fit into memory."""
+        """Clusters of the words of `sentences()`, which is called twice, so that text need not fit into memory.
+
+        progress is called in the second round, with the words read so far and those to read.
+        """
         counts: Counter[str] = Counter()
         for words in sentences():
             counts.update(map(plain, words))
@@ -62,21 +65,18 @@ class Clustering:
                 "Give more text, or a smaller --min-count."
             )
         number = {word: k for k, (word, _) in enumerate(kept)}
-        progress(1, 4)
-        vectors = self._vectors(self._contexts(sentences(), number))
-        progress(2, 4)
+        chunks = _told(_chunks(sentences(), number), counts.total(), progress)
+        vectors = self._vectors(self._contexts(chunks, len(number)))
         n_clusters = min(self.n_clusters, len(kept))
         means = MiniBatchKMeans(n_clusters, random_state=self.seed, n_init=3, batch_size=4096).fit(vectors)
-        progress(3, 4)
         paths = tree_paths(means.cluster_centers_)
-        progress(4, 4)
         return Clusters({word: paths[k] for (word, _), k in zip(kept, means.labels_, strict=True)}, dict(kept))
 
-    def _contexts(self, sentences: Iterable[Sequence[str]], number: dict[str, int]) -> csr_array[Any, Any]:
+    def _contexts(self, chunks: Iterable[IntArray], n_words: int) -> csr_array[Any, Any]:
         """counts float64[words, 2 (contexts + 2)]: what stands before, then what stands after."""
-        n_words, width = len(number), self.n_contexts + 2
+        width = self.n_contexts + 2
         total = csr_array((n_words, 2 * width), dtype=np.float64)
-        for stream in _chunks(sentences, number):
+        for stream in chunks:
             context = np.minimum(stream, self.n_contexts)  # rarer words are one context
             context[stream < 0] = self.n_contexts + 1  # so are ends of sentences
             pairs = [(stream[1:], context[:-1]), (stream[:-1], context[1:] + width)]
@@ -110,6 +110,14 @@ def _chunks(sentences: Iterable[Sequence[str]], number: dict[str, int]) -> Itera
             yield np.array(found, dtype=np.int64)
             found = [-1]
     yield np.array(found, dtype=np.int64)
+
+
+def _told(chunks: Iterable[IntArray], total: int, progress: Progress) -> Iterator[IntArray]:
+    done = 0
+    for chunk in chunks:
+        yield chunk
+        done += int(np.count_nonzero(chunk >= 0))
+        progress(done, total)
 
 
 def tree_paths(centers: FloatArray) -> list[str]:

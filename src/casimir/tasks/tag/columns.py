@@ -9,12 +9,13 @@
 
 Other numbers and orders of columns are told by a `Layout`; the rest is then called c2, c3, ... by its place. Columns
 are separated by tabs, if the first token's line has one, or else by any run of blanks. Of CoNLL-U files, comments and
-lines that are no words are skipped.
+lines that are no words are kept aside, to be written back.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,15 +98,25 @@ def parse_conll(
     name: str = "input",
     layout: Layout = FIRST_AND_LAST,
     spans: bool | None = True,
+    width: int | None = None,
 ) -> Corpus:
-    """`read_conll` for text already in memory; `name` is used in messages."""
+    """`read_conll` for text already in memory.
+
+    name    is used in messages
+    width   columns of files with labels, where that is known: then a file as wide has them, and need not have the
+            `columns` alone
+    """
     table = _split(text, name)
+    if labelled is None and width == table.width:
+        labelled, columns = True, None
     labelled = _has_labels(table, labelled, columns, layout)
     order = layout.names(table.width, labelled, name)
     sentences = [_sentence(block, order) for block in table.blocks]
     scheme = _scheme(sentences, table, spans) if labelled else None
     others = tuple(one for one in order if one not in ("word", "label"))
-    return Corpus(sentences, others, scheme, table.separator, table.boundaries, name, order)
+    extras = {k: tuple(lines) for k, lines in table.extras.items()}
+    about = (table.separator, table.boundaries, name, order)
+    return Corpus(sentences, others, scheme, *about, width=table.width, extras=extras)
 
 
 def _scheme(sentences: list[Sentence], table: _Table, spans: bool | None) -> Scheme | None:
@@ -138,6 +149,12 @@ class _Table:
     width: int
     blocks: list[_Block]
     boundaries: dict[int, tuple[str, ...]]
+    extras: defaultdict[int, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
+
+    def keep(self, line: str, block: _Block | None) -> None:
+        """A line that is no word: of the sentence that is open, or of the next one."""
+        at = (len(self.blocks), 0) if block is None else (len(self.blocks) - 1, len(block.rows))
+        self.extras[at[0]].append((at[1], line))
 
 
 def _split(text: str, name: str) -> _Table:
@@ -150,6 +167,7 @@ def _split(text: str, name: str) -> _Table:
             open_block = None
             continue
         if _COMMENT.match(line):
+            table.keep(line, open_block)
             continue
         if not table.blocks:
             table.separator = "\t" if "\t" in line else " "
@@ -160,6 +178,7 @@ def _split(text: str, name: str) -> _Table:
             open_block = None
             continue
         if len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]):
+            table.keep(line, open_block)
             continue
         _check_row(row, number, table)
         if open_block is None:

@@ -38,7 +38,9 @@ class Gazetteer:
         lower = tuple(word.lower() for word in words)
         names, lengths, found, i = self.names[kind], self._lengths[kind], [], 0
         while i < len(lower):
-            length = next((n for n in lengths.get(lower[i], ()) if lower[i : i + n] in names), 0)
+            length = next(
+                (n for n in lengths.get(lower[i], ()) if i + n <= len(lower) and lower[i : i + n] in names), 0
+            )
             if length:
                 found.append(Span(i, i + length, kind))
             i += max(length, 1)

@@ -158,9 +158,8 @@ def train(
     if has_documents and fresh.status_ != "interrupted":
         alone = clone(fresh)
         boosts[1] = plan.fit(alone, apart_sentences, False)
-    width = len(corpus.order) or None
     about = (feature_set, corpus.columns, wanted, corpus.scheme, layout, kind)
-    return TagModel(fresh, *about, alone, lexicons, (boosts[0], boosts[1]), width)
+    return TagModel(fresh, *about, alone, lexicons, (boosts[0], boosts[1]), corpus.width)
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,15 @@ def read(path: Path, labelled: bool, given: Given, has_spans: bool | None = None
     if labelled:
         return parse_conll(text, name=name, layout=model.layout, spans=is_spans)
     has_labels = given.options.labelled
-    wanted = model.columns if has_labels is None else None
-    return parse_conll(text, labelled=has_labels, columns=wanted, name=name, layout=model.layout, spans=is_spans)
+    return parse_conll(
+        text,
+        labelled=has_labels,
+        columns=model.columns if has_labels is None else None,
+        name=name,
+        layout=model.layout,
+        spans=is_spans,
+        width=model.width,
+    )
 
 
 def with_columns(corpus: Corpus, names: str | None) -> Corpus:
