@@ -12,6 +12,7 @@ from casimir.tasks.ner import Sentence, parse_conll
 from casimir.tasks.tag.clusters import Clusters, parse_clusters, read_clusters
 from casimir.tasks.tag.features import extract, iter_features
 from casimir.tasks.tag.gazetteers import Gazetteer, parse_gazetteer, read_gazetteers
+from casimir.tasks.tag.known_words import KnownWords
 from casimir.tasks.tag.lexicons import Lexicons
 from casimir.tasks.tag.model import load_model, train
 
@@ -91,7 +92,28 @@ def test_models_keep_their_lexicons(tmp_path: Path) -> None:
     model = train(corpus, cs.SequenceTagger(n_features=2**12), lexicons=lexicons)
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
-    assert loaded.lexicons == Lexicons(Clusters(lexicons.clusters.names, {"Ada": 2, "Bob": 0, "Leeds": 0, "York": 0}),
-                                       lexicons.gazetteer)  # fmt: skip
+    counts = {"Ada": 2, "Bob": 0, "Leeds": 0, "York": 0}
+    assert loaded.lexicons.clusters == Clusters(model.lexicons.clusters.names, counts)
+    assert loaded.lexicons.gazetteer == lexicons.gazetteer
+    assert loaded.lexicons.known == model.lexicons.known == KnownWords({})
     new = parse_conll("Bob\nslept\n\nYork\nslept\n\n", labelled=False)
     assert loaded.tag(new) == model.tag(new) == [["B-PER", "O"], ["B-LOC", "O"]]
+
+
+def test_frequent_words_have_the_types_that_they_had() -> None:
+    lines = ["York B-LOC"] * 3 + ["YORK B-ORG"] * 2 + ["rare O"] * 4 + ["the O"] * 30 + ["the B-MISC"]
+    known = KnownWords.of(parse_conll("\n".join(lines) + "\n"))
+    assert known.types == {"york": "LOC|ORG", "the": "O"}
+    assert KnownWords.parse("".join(known.lines())) == known
+    tokens: list[list[str]] = [[], [], []]
+    known.add(["In", "york", "the"], tokens)
+    assert tokens[0] == ["known[0]=?", "known[1]=LOC|ORG", "known[2]=O"]
+    assert tokens[2] == ["known[-2]=?", "known[-1]=LOC|ORG", "known[0]=O"]
+
+
+def test_words_are_learnt_for_spans_and_default_features_alone() -> None:
+    spans = parse_conll("Ada B-PER\nslept O\n\n")
+    plain = parse_conll("Ada N\nslept V\n\n", spans=False)
+    assert Lexicons().learnt(spans, "default").known is not None
+    assert Lexicons().learnt(spans, "paper").known is None
+    assert Lexicons().learnt(plain, "default").known is None

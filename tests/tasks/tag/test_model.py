@@ -100,7 +100,7 @@ def test_a_file_without_documents_trains_one_set_of_weights(news: Corpus) -> Non
 
 
 def test_held_out_scores_are_those_of_evaluate(model: TagModel, news: Corpus) -> None:
-    held_out = HeldOut(news)
+    held_out = HeldOut(news, lexicons=model.lexicons)
     assert held_out.scores(model.tagger.predictor_) == model.evaluate(news)
     assert held_out.f1(model.tagger.predictor_) == model.evaluate(news).f1
 

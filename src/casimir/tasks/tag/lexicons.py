@@ -1,27 +1,41 @@
-"""What is known about words besides the training data: clusters and gazetteers, and how model folders keep them."""
+"""What is known about words: clusters, gazetteers, what they were in training; and how model folders keep it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from casimir.tasks.tag.clusters import Clusters, parse_clusters
-from casimir.tasks.tag.corpus import Sentence
+from casimir.tasks.tag.corpus import Corpus, Sentence
 from casimir.tasks.tag.gazetteers import Gazetteer, parse_gazetteer
+from casimir.tasks.tag.known_words import KnownWords
 from casimir.tasks.tag.words import case_of
 
-_CLUSTERS, _GAZETTEER = "lexicons.clusters", "lexicons.gazetteer"  # arrays of a model folder: the text of a file
+# arrays of a model folder, each the text of a file
+_CLUSTERS, _GAZETTEER, _KNOWN = _NAMES = ("lexicons.clusters", "lexicons.gazetteer", "lexicons.known")
+_LEARNS = ("default",)  # feature sets that read what words were in training
 
 
 @dataclass(frozen=True)
 class Lexicons:
     clusters: Clusters | None = None
     gazetteer: Gazetteer | None = None
+    known: KnownWords | None = None
 
     def __bool__(self) -> bool:
-        return self.clusters is not None or self.gazetteer is not None
+        return any(one is not None for one in self._all)
+
+    @property
+    def _all(self) -> tuple[Clusters | None, Gazetteer | None, KnownWords | None]:
+        return self.clusters, self.gazetteer, self.known
+
+    def learnt(self, corpus: Corpus, feature_set: str) -> Lexicons:
+        """With what words were in training, where labels write spans and the features read it."""
+        if corpus.scheme is None or feature_set not in _LEARNS:
+            return self
+        return replace(self, known=KnownWords.of(corpus))
 
     def added(self, sentences: Iterable[Sentence], features: Iterable[list[list[str]]]) -> Iterator[list[list[str]]]:
         """The features of each sentence, and those of its words' clusters and names."""
@@ -30,27 +44,30 @@ class Lexicons:
                 _add_clusters([self.clusters.levels(word) for word in sentence.words], tokens)
             if self.gazetteer is not None:
                 _add_names(sentence.words, self.gazetteer.marks(sentence.words), tokens)
+            if self.known is not None:
+                self.known.add(sentence.words, tokens)
             yield tokens
 
     def arrays(self) -> dict[str, np.ndarray]:
         """uint8 each, for a model folder."""
         found: dict[str, np.ndarray] = {}
-        for name, lexicon in ((_CLUSTERS, self.clusters), (_GAZETTEER, self.gazetteer)):
+        for name, lexicon in zip(_NAMES, self._all, strict=True):
             if lexicon is not None:
                 found[name] = np.frombuffer("".join(lexicon.lines()).encode(), dtype=np.uint8)
         return found
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Lexicons:
-        texts = {name: arrays[name].tobytes().decode() for name in (_CLUSTERS, _GAZETTEER) if name in arrays}
+        texts = {name: arrays[name].tobytes().decode() for name in _NAMES if name in arrays}
         return cls(
             parse_clusters(texts[_CLUSTERS]) if _CLUSTERS in texts else None,
             parse_gazetteer(texts[_GAZETTEER], "name") if _GAZETTEER in texts else None,
+            KnownWords.parse(texts[_KNOWN]) if _KNOWN in texts else None,
         )
 
     @staticmethod
     def is_mine(array: str) -> bool:
-        return array in (_CLUSTERS, _GAZETTEER)
+        return array in _NAMES
 
 
 NO_LEXICONS = Lexicons()

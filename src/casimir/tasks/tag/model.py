@@ -150,6 +150,7 @@ def train(
     """
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
+    lexicons = lexicons.learnt(corpus, feature_set)
     plan = _Plan(corpus.labels_for(wanted), feature_set, lexicons, boost if wanted is not None else 0.0)
     apart_sentences = [apart(sentence) for sentence in corpus.sentences]
     has_documents = feature_set in READ_DOCUMENTS and any(have_company(corpus.sentences))

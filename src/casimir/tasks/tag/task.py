@@ -138,8 +138,9 @@ def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, Most
 def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     from casimir.tasks.tag.held_out import HeldOut
 
-    o = given.options
-    seen = HeldOut(with_columns(dev, o.columns), features_of(o, corpus), lexicons_of(o, given.encoding))
+    o, features = given.options, features_of(given.options, corpus)
+    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features)
+    seen = HeldOut(with_columns(dev, o.columns), features, lexicons)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
