@@ -166,7 +166,7 @@ def _split(text: str, name: str) -> _Table:
         if not line.strip(" \t"):
             open_block = None
             continue
-        if _COMMENT.match(line):
+        if is_comment(line):
             table.keep(line, open_block)
             continue
         if not table.blocks:
@@ -177,7 +177,7 @@ def _split(text: str, name: str) -> _Table:
             table.boundaries[len(table.blocks)] = tuple(row)
             open_block = None
             continue
-        if len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]):
+        if is_no_word(row):
             table.keep(line, open_block)
             continue
         _check_row(row, number, table)
@@ -192,6 +192,16 @@ def _split(text: str, name: str) -> _Table:
             f"{name} holds no sentences; a column file has one token per line, such as 'Paris NNP I-NP B-LOC'"
         )
     return table
+
+
+def is_comment(line: str) -> bool:
+    """Of a CoNLL-U file; a line that begins with the word "#" is none."""
+    return _COMMENT.match(line) is not None
+
+
+def is_no_word(row: Sequence[str]) -> bool:
+    """A multiword token or an empty node of a CoNLL-U file."""
+    return len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]) is not None
 
 
 def _check_row(row: list[str], number: int, table: _Table) -> None:

@@ -62,7 +62,7 @@ class Options:
         str | None,
         Opt(
             "What to lower the score of O by, so that more entities are found; auto: what is best for F1 on --dev, or "
-            "on a fifth of --train. Default: auto with --dev, 0 without.",
+            "on a fifth of --train. Default: auto with --dev and without --cost, else 0.",
             metavar="X|auto",
         ),
     ] = None
@@ -118,7 +118,7 @@ def features_of(options: Options, corpus: Corpus) -> str:
 def boost_of(options: Options, has_dev: bool) -> float | str:
     """A number, or "auto"."""
     if options.boost is None:
-        return AUTO if has_dev else 0.0
+        return AUTO if has_dev and options.cost is None else 0.0
     return parse_boost(options.boost)
 
 

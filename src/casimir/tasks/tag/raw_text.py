@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from casimir.tasks.tag.columns import is_comment, is_no_word
 from casimir.tasks.tag.plain import sentences_of
 
 
@@ -43,11 +44,13 @@ def _of_text(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _of_columns(lines: Iterable[str], word: int) -> Iterator[list[str]]:
-    """Lines with fewer columns, such as comments and blank lines, end a sentence."""
+    """Lines with fewer columns, such as blank ones, end a sentence; what is no word of a CoNLL-U file is skipped."""
     sentence: list[str] = []
     for line in lines:
         row = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-        if len(row) >= word and not line.startswith("#"):
+        if is_comment(line) or is_no_word(row):
+            continue
+        if len(row) >= word:
             sentence.append(row[word - 1])
         elif sentence:
             yield sentence

@@ -126,7 +126,7 @@ def _tell_boost(model: TagModel, given: Given) -> None:
     if given.options.boost in (None, AUTO) and any(model.boosts):
         where = "the dev data" if given.dev is not None else "a fifth of the data"
         numbers = ", ".join(f"{boost:g}" for boost in model.boosts[: 1 if model.alone is None else 2])
-        given.say(f"Score of O lowered by {numbers} for the best F1 on {where} (--boost 0 leaves it)")
+        given.say(f"Score of O lowered by {numbers}, which gives the best F1 on {where}")
 
 
 def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, MostFrequent]:
@@ -158,12 +158,13 @@ def details(scores: EntityScores | TokenScores) -> list[Table]:
     if isinstance(scores, EntityScores):
         counts = [*scores.by_type.items(), ("all", scores.overall)]
         rows = [(kind or "(no type)", c.precision, c.recall, c.f1, c.support) for kind, c in counts]
-        note = f"token accuracy {scores.accuracy:.4f} over {scores.tokens:,} tokens; F1 {low:.4f} to {high:.4f}"
-        return [Table(["type", "precision", "recall", "F1", "entities"], rows, f"{note} at 95 % (bootstrap)")]
+        note = f"F1 {low:.4f} to {high:.4f} at 95 % (bootstrap)\ntoken accuracy {scores.accuracy:.4f}"
+        note += f" over {scores.tokens:,} tokens"
+        return [Table(["type", "precision", "recall", "F1", "entities"], rows, note)]
     counts = list(scores.by_label.items())
     rows = [(label, c.precision, c.recall, c.f1, c.support) for label, c in counts[:_SHOWN]]
-    more = f"and {len(counts) - _SHOWN} labels more; " if len(counts) > _SHOWN else ""
-    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap); {scores.sentences:.4f} of sentences without mistake"
+    more = f"and {len(counts) - _SHOWN} labels more\n" if len(counts) > _SHOWN else ""
+    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap)\n{scores.sentences:.4f} of sentences without mistake"
     return [Table(["label", "precision", "recall", "F1", "tokens"], rows, more + note)]
 
 
