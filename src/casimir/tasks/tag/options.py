@@ -44,7 +44,7 @@ class Options:
     n_features: Annotated[
         int | None,
         Opt(
-            "Hash buckets. Default: 2^18; 2^20 for pairs, 2^16 - 1 for the paper's features.",
+            "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.",
             metavar="N",
             low=1,
             high=2**32 - 1,

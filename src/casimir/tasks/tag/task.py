@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
     from casimir.tasks.tag.most_frequent import MostFrequent
 
 _SHOWN = 20  # labels in the table
-_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**20, "paper": 2**16 - 1}
+_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
 _WHAT = "a column file or a file of JSON lines"
 _LAM = "3/n"  # better than 1/n on CoNLL-2003, WNUT-17 and UD English EWT
 
@@ -217,6 +217,7 @@ def tagging_task(
     name: str,
     has_spans: bool | None = None,
     made_up: Callable[[], tuple[Corpus, Corpus]] = made_up,
+    train_options: type[Options] = Options,
     **texts: Any,
 ) -> Task:
     """A task of tagging under its own name; has_spans: whether labels write spans, None by what they look like."""
@@ -224,7 +225,7 @@ def tagging_task(
         name=name,
         units="sentences",
         columns={"F1": "f1", "token accuracy": "accuracy"},
-        train_options=Options,
+        train_options=train_options,
         use_options=UseOptions,
         check=check,
         read=partial(read, has_spans=has_spans),
