@@ -19,7 +19,7 @@ casimir cluster text.txt more.txt.gz --out clusters.tsv
 casimir cluster train.conll --word 1 --out clusters.tsv
 
 casimir train ner --train train.conll --clusters clusters.tsv --model out/"""
-Texts = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Text files, plain or .gz.", show_default=False)]
+Texts = Annotated[list[Path], typer.Argument(metavar="FILE", help="Text files, plain or .gz.", show_default=False)]
 Out = Annotated[Path, typer.Option(metavar="FILE", help="File of clusters to write.", show_default=False)]
 Word = Annotated[
     int | None,

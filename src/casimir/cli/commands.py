@@ -53,7 +53,7 @@ def train_command(task: Task) -> Callable[..., None]:
             manner = Manner(
                 common["model"],
                 common.get("pictures"),
-                common.get("baselines", False),
+                not common.get("no_baselines", True),
                 common["quiet"],
                 common["json"],
                 common["jobs"],
@@ -71,7 +71,7 @@ def train_command(task: Task) -> Callable[..., None]:
         parameter("folds", options.Folds, None),
         *parameters_of(task.train_options),
         *([parameter("pictures", options.Pictures, None)] if task.pictures is not None else []),
-        *([parameter("baselines", options.Baselines, True)] if task.baselines is not None else []),
+        *([parameter("no_baselines", options.NoBaselines, False)] if task.baselines is not None else []),
         parameter("lam", options.Lam, None),
         parameter("solver", options.Solver, "auto"),
         parameter("tol", options.Tol, 1e-2),

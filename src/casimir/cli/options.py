@@ -65,7 +65,7 @@ HeldOut = Annotated[
 Folds = Annotated[
     int | None, typer.Option(min=2, metavar="N", help="Train on all data, and report by cross-validation.")
 ]
-Baselines = Annotated[bool, typer.Option("--baselines/--no-baselines", help="Train simpler models too, to compare.")]
+NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Train no simpler models to compare with.")]
 Pictures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")]
 File = Annotated[
     Path,

@@ -15,7 +15,9 @@ from casimir.tasks.task import Opt
 class ChunkOptions(Options):
     """Those of `casimir train tag` with the features of phrases."""
 
-    features: Annotated[str | None, Opt("Feature set.", choices=tuple(FEATURE_SETS))] = "chunks"
+    features: Annotated[
+        str | None, Opt("chunks, default, pairs or paper.", metavar="NAME", choices=tuple(FEATURE_SETS))
+    ] = "chunks"
 
 
 TASK = tagging_task(

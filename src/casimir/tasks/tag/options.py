@@ -27,7 +27,11 @@ class Options:
     ] = None
     features: Annotated[
         str | None,
-        Opt("Feature set. Default: default for spans, pairs for other labels.", choices=tuple(FEATURE_SETS)),
+        Opt(
+            "default, pairs, chunks or paper. Default: default for spans, pairs for other labels.",
+            metavar="NAME",
+            choices=tuple(FEATURE_SETS),
+        ),
     ] = None
     columns: Annotated[
         str | None,
@@ -47,14 +51,14 @@ class Options:
             "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.",
             metavar="N",
             low=1,
-            high=2**32 - 1,
         ),
     ] = None
     exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
     scheme: Annotated[
         str,
         Opt(
-            "To train with where labels write spans; predictions come in the file's own.",
+            "IOB1, IOB2 or IOBES: to train with where labels write spans; predictions come in the file's own.",
+            metavar="NAME",
             choices=("IOB1", "IOB2", "IOBES"),
         ),
     ] = "IOBES"
@@ -97,6 +101,8 @@ class UseOptions:
 def check(given: Given, pictures: Path | None) -> None:
     if given.options.exact_vocabulary and given.options.n_features is not None:
         raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
+    if given.options.n_features is not None and given.options.n_features >= 2**32:
+        raise ValueError(f"--n-features {given.options.n_features}: there can be at most 2^32 - 1 hash buckets.")
     layout_of(given.options)
     lexicons_of(given.options, given.encoding)
     boost_of(given.options, has_dev=False)
