@@ -114,3 +114,8 @@ def test_a_file_as_wide_as_the_training_file_has_labels() -> None:
     assert parse_conll("a x B-X\n", labelled=None, columns=(), width=3).is_labelled
     with pytest.raises(ValueError, match="--labelled or --unlabelled"):
         parse_conll("a x B-X\n", labelled=None, columns=(), width=4)
+
+
+def test_a_file_that_lacks_columns_is_told_how_to_do_without() -> None:
+    with pytest.raises(ValueError, match="To do without them, train a model with --columns word"):
+        parse_conll("a\n", labelled=None, columns=("pos",))

@@ -239,7 +239,8 @@ def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | N
                 labelled
             ]
             more = " For a file with more columns say whether the last one is a label: --labelled or --unlabelled."
-            hint = more if labelled is None and width > wanted + 1 else ""
+            fewer = " To do without them, train a model with --columns word."
+            hint = fewer if width < wanted else more if labelled is None and width > wanted + 1 else ""
             raise ValueError(f"{table.name} has {width} columns; the model needs {with_label}.{hint}")
     if labelled is None:
         raise ValueError("labelled=None needs columns, the names that the file must have; or give True or False")
