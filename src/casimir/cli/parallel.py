@@ -35,14 +35,17 @@ def threads(jobs: int | None) -> Iterator[None]:
 
 
 def side_by_side(
-    work: Sequence[Callable[[Stop], Found]], jobs: int, track: Callable[[Iterable[Any], str], Iterable[Any]], what: str
+    work: Sequence[Callable[[Stop | None], Found]],
+    jobs: int,
+    track: Callable[[Iterable[Any], str], Iterable[Any]],
+    what: str,
 ) -> list[Found]:
     """The results in the order of the work; `jobs` pieces at a time, which share the core's threads.
 
     Ctrl-C ends the trainings that were given the callback, and then all of it.
     """
     if jobs == 1:
-        return [piece(lambda *_: False) for piece in track(work, what)]
+        return [piece(None) for piece in track(work, what)]
     stopped = Event()
     with threads(max(1, n_threads() // jobs)), ThreadPoolExecutor(jobs) as pool:
         running: list[Future[Found]] = [pool.submit(piece, lambda *_: stopped.is_set()) for piece in work]

@@ -143,11 +143,11 @@ def _cross_validate(
 
 
 def _fold(
-    task: Task, learned: Any, held_out: Any, compares: bool, given: Given, stop: Stop
+    task: Task, learned: Any, held_out: Any, compares: bool, given: Given, stop: Stop | None
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """The scores of one fold; its model with the featurised data that they are of."""
     prepared = task.prepare(learned, given)
-    model = task.train(prepared, given, (stop,))
+    model = task.train(prepared, given, () if stop is None else (stop,))
     if model.run.status == "interrupted":
         raise KeyboardInterrupt
     others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
