@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         SequenceTagger,
         StructuredClassifier,
     )
+    from casimir.tasks.tag.tagger import Tagger
 
 __version__ = "0.1.0"
 
@@ -125,6 +126,7 @@ __all__ = [
     "SoftmaxMargin",
     "StepDecay",
     "StructuredClassifier",
+    "Tagger",
     "Trace",
     "TraceRow",
     "Tree",
@@ -145,4 +147,9 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = getattr(estimators, name)
         return globals()[name]
+    if name == "Tagger":
+        from casimir.tasks.tag.tagger import Tagger
+
+        globals()[name] = Tagger
+        return Tagger
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

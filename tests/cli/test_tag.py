@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from casimir._threads import n_threads
 from casimir.cli import app
 from casimir.datasets.treebank import treebank_text
 
@@ -86,8 +87,11 @@ def test_packed_files_go_in_and_out(model: Path, files: Path, tmp_path: Path) ->
     (tmp_path / "words.txt").write_text("la\nkira\n")
     written = tmp_path / "out.gz"
     assert invoke("predict", model, tmp_path / "words.txt", "--unlabelled", "-o", written).exit_code == 2
-    assert invoke("predict", model, files / "dev.conllu", "--labelled", "-o", written).exit_code == 0
-    assert gzip.decompress(written.read_bytes()).decode().startswith("1\tla\tla\t")
+    assert invoke("predict", model, files / "dev.conllu", "-o", written).exit_code == 0
+    lines = gzip.decompress(written.read_bytes()).decode().split("\n")
+    given = (files / "dev.conllu").read_text().split("\n")
+    assert [line for line in lines if line.startswith("#")] == [line for line in given if line.startswith("#")] != []
+    assert [line.split("\t")[:3] for line in lines] == [line.split("\t")[:3] for line in given]
 
 
 @pytest.mark.parametrize(
@@ -122,13 +126,78 @@ def test_inline_needs_spans(model: Path, files: Path) -> None:
     assert (result.exit_code, "--inline writes spans" in result.stderr) == (2, True)
 
 
-def test_costs_of_missed_entities_raise_recall(tmp_path: Path) -> None:
+def test_costs_of_entities_that_are_none_lower_recall(tmp_path: Path) -> None:
     def recall(name: str, *options: object) -> float:
         arguments = ("--model", tmp_path / name, "--tol", 0.2, "--columns", "word", "-q", "--json", "--no-baselines")
         result = invoke("train", "ner", *arguments, *options)
         assert result.exit_code == 0, result.output
         return float(json.loads(result.stdout)["dev"]["recall"])
 
-    assert recall("b", "--cost", "*:O=5") > recall("a")
+    assert recall("b", "--cost", "O:*=8") < recall("a", "--boost", 0)
     crf = invoke("train", "ner", "--model", tmp_path / "c", "--cost", "*:O=5", "--loss", "crf")
     assert (crf.exit_code, "belongs to the hinge loss" in crf.stderr) == (2, True)
+
+
+def test_clusters_and_names_are_kept_in_the_model(tmp_path: Path) -> None:
+    text = "Preston Summers visited Leeds. He left Leeds. Preston met Summers in Leeds.\n" * 3
+    (tmp_path / "text.txt").write_text(text)
+    (tmp_path / "place.txt").write_text("Leeds\n")
+    (tmp_path / "more.tsv").write_text("Preston Summers\tperson\n")
+    clusters = tmp_path / "clusters.tsv"
+    learnt = invoke("cluster", tmp_path / "text.txt", "--out", clusters, "--clusters", 4)
+    assert learnt.exit_code == 0, learnt.output
+    assert "Wrote 4 clusters" in learnt.stderr
+    bits, word, count = clusters.read_text().split("\n")[0].split("\t")
+    assert set(bits) <= {"0", "1"}
+    assert int(count) == text.replace(".", " .").split().count(word)
+    names = ("--gazetteer", tmp_path / "place.txt", "--gazetteer", tmp_path / "more.tsv")
+    arguments = ("--model", tmp_path / "m", "--tol", 0.5, "--columns", "word", "-q", "--no-baselines")
+    made = invoke("train", "ner", *arguments, "--clusters", clusters, *names)
+    assert made.exit_code == 0, made.output
+    before = invoke("predict", tmp_path / "m", tmp_path / "text.txt", "--text").stdout
+    for path in (clusters, tmp_path / "place.txt", tmp_path / "more.tsv"):
+        path.unlink()
+    assert invoke("predict", tmp_path / "m", tmp_path / "text.txt", "--text").stdout == before != ""
+    refused = invoke("train", "ner", *arguments, "--clusters", clusters)
+    assert (refused.exit_code, "cannot read" in refused.stderr) == (2, True)
+
+
+def test_too_little_text_for_clusters_ends_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("one two three\n")
+    result = invoke("cluster", tmp_path / "text.txt", "--out", tmp_path / "c.tsv")
+    assert (result.exit_code, "Give more text" in result.stderr) == (2, True)
+    assert not (tmp_path / "c.tsv").exists()
+
+
+def test_the_boost_is_told_and_chosen_where_there_is_something_to_choose_on(tmp_path: Path) -> None:
+    def train(*options: object) -> Any:
+        shared = ("--model", tmp_path / "m", "--tol", 0.5, "--columns", "word", "--no-baselines", "--json")
+        return invoke("train", "ner", *shared, *options)
+
+    assert json.loads(train("--boost", "0.3", "-q").stdout)["boosts"] == [0.3, 0.3]
+    assert json.loads(train("--cost", "O:*=8", "-q").stdout)["boosts"] == [0.0, 0.0]  # which finds too little
+    costly = train("--cost", "O:*=8", "--boost", "auto")
+    assert max(json.loads(costly.stdout)["boosts"]) > 0.0
+    assert "Score of O lowered by" in costly.stderr
+    assert json.loads(train("--cost", "O:*=8", "--boost", "auto", "--held-out", 0.1, "-q").stdout)["boosts"][0] > 0.0
+    refused = train("--boost", "much")
+    assert (refused.exit_code, "--boost much" in refused.stderr) == (2, True)
+
+
+def test_folds_side_by_side_score_as_one_after_another(tmp_path: Path) -> None:
+    def folds(*options: object) -> Any:
+        shared = ("--model", tmp_path / "m", "--folds", 3, "--tol", 0.5, "-q", "--json")
+        result = invoke("train", "pos", *shared, *options)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)["cross_validation"]
+
+    assert folds("--jobs", 3) == folds("--jobs", 1) == folds()
+
+
+def test_jobs_are_threads_of_the_command_alone(model: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr("casimir.cli.run.evaluate", lambda *_: seen.append(n_threads()))
+    before = n_threads()
+    assert invoke("evaluate", model, files / "dev.conllu", "--jobs", 7).exit_code == 0
+    assert (seen, n_threads()) == ([7], before)
+    assert invoke("evaluate", model, files / "dev.conllu", "--jobs", 0).exit_code == 2

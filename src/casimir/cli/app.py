@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import commands, demo, experiment
+from casimir.cli import cluster, commands, demo, experiment
 from casimir.tasks.registry import tasks
 
 
@@ -37,6 +37,8 @@ for name, made, examples in (
     ("report", commands.report_command(), commands.REPORT_EXAMPLES),
 ):
     app.command(name, help=_flowing(made), epilog=examples)(made)
+
+app.command("cluster", help=_flowing(cluster.cluster), epilog=cluster.EXAMPLES)(cluster.cluster)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)

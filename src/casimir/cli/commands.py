@@ -20,6 +20,7 @@ from casimir.cli.options import (
     split_options,
     with_signature,
 )
+from casimir.cli.parallel import threads
 from casimir.tasks.parts import Wanted
 from casimir.tasks.registry import tasks
 from casimir.tasks.task import Fit, Task
@@ -55,11 +56,13 @@ def train_command(task: Task) -> Callable[..., None]:
             manner = Manner(
                 common["model"],
                 common.get("pictures"),
-                common.get("baselines", False),
+                not common.get("no_baselines", True),
                 common["quiet"],
                 common["json"],
+                common["jobs"],
             )
-            train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
+            with threads(common["jobs"]):
+                train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
 
     data = Annotated[Path | None, typer.Option("--train", metavar="PATH", help=f"{task.data} Default: made-up data.")]
     parameters = [
@@ -71,12 +74,13 @@ def train_command(task: Task) -> Callable[..., None]:
         parameter("folds", options.Folds, None),
         *parameters_of(task.train_options),
         *([parameter("pictures", options.Pictures, None)] if task.pictures is not None else []),
-        *([parameter("baselines", options.Baselines, True)] if task.baselines is not None else []),
+        *([parameter("no_baselines", options.NoBaselines, False)] if task.baselines is not None else []),
         parameter("lam", options.Lam, None),
         parameter("solver", options.Solver, "auto"),
         parameter("tol", options.Tol, 1e-2),
         parameter("epochs", options.Epochs, None),
         parameter("seed", options.Seed, 0),
+        parameter("jobs", options.Jobs, None),
         *([parameter("encoding", options.Encoding, "utf-8")] if task.is_text else []),
         parameter("quiet", options.Quiet, False),
         parameter("json", options.Json, False),
@@ -93,8 +97,9 @@ def evaluate_command() -> Callable[..., None]:
         with clear_ends():
             from casimir.cli.run import evaluate
 
-            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet")}
-            evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
+            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet", "jobs")}
+            with threads(common["jobs"]):
+                evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
 
     about = "\n\n".join(
         ["Scores of a model on labelled data, beside those of simpler methods."]
@@ -108,8 +113,9 @@ def predict_command() -> Callable[..., None]:
         with clear_ends():
             from casimir.cli.run import predict
 
-            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet")}
-            predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
+            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet", "jobs")}
+            with threads(common["jobs"]):
+                predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
 
     about = "\n\n".join(
         ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
@@ -155,6 +161,7 @@ def _use(command: str) -> list[inspect.Parameter]:
         parameter("model", options.ModelFolder),
         parameter("file", options.File),
         *(parameter_of(*found[name], title=", ".join(titles[name])) for name in found),
+        parameter("jobs", options.Jobs, None),
         parameter("encoding", options.Encoding, "utf-8"),
         parameter("quiet", options.Quiet, False),
     ]

@@ -38,12 +38,14 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.estimators import SequenceTagger
     from casimir.progress import Progress
     from casimir.tasks.ner.task import TASK
-    from casimir.tasks.tag.model import HeldOut, train
+    from casimir.tasks.tag.held_out import HeldOut
+    from casimir.tasks.tag.lexicons import NO_LEXICONS
+    from casimir.tasks.tag.model import train
 
     began = time.perf_counter()
     check_target(output / "model")
     corpus, held_out = (read_conll(path) for path in (load_news().train, load_news().heldout))
-    watched = HeldOut(held_out)
+    watched = HeldOut(held_out, lexicons=NO_LEXICONS.learnt(corpus, "default"))
     tagger = SequenceTagger(random_state=seed)
     begin = f"Training on {len(corpus):,} sentences, {len(held_out):,} held out, to a certified gap of {tagger.tol:g}"
     say(err(), begin, "bold")

@@ -49,8 +49,13 @@ Epochs = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest. Default: 500.")
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of everything random.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Threads, and folds at a time. Default: all CPUs, one fold at a time."),
+]
 Dev = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Labelled data to watch and report on; not used to train.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Labelled data to watch, to choose settings on and to report on."),
 ]
 Test = Annotated[Path | None, typer.Option(metavar="FILE", help="Labelled data to report on in the end.")]
 HeldOut = Annotated[
@@ -60,7 +65,7 @@ HeldOut = Annotated[
 Folds = Annotated[
     int | None, typer.Option(min=2, metavar="N", help="Train on all data, and report by cross-validation.")
 ]
-Baselines = Annotated[bool, typer.Option("--baselines/--no-baselines", help="Train simpler models too, to compare.")]
+NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Train no simpler models to compare with.")]
 Pictures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for pictures of held-out results.")]
 File = Annotated[
     Path,

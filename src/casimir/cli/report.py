@@ -49,7 +49,9 @@ class Section:
         tables = [Table(["", *columns], rows), *details] if len(rows) > 1 or not details else details
         for k, table in enumerate(tables):
             console.print()
-            console.print(figure_table(table, self.title if k == 0 else None, ours_first=k == 0 and len(rows) > 1))
+            if k == 0:  # a title of the table itself would be cut at the table's width, paths too
+                console.print(self.title, style="bold", markup=False, soft_wrap=True)
+            console.print(figure_table(table, ours_first=k == 0 and len(rows) > 1))
             if table.note:
                 console.print(table.note)
 
@@ -83,11 +85,9 @@ def show_run(console: Console, run: Run, title: str | None = None) -> None:
     console.print(table)
 
 
-def figure_table(table: Table, title: str | None = None, ours_first: bool = False) -> RichTable:
+def figure_table(table: Table, ours_first: bool = False) -> RichTable:
     """A plain table: the first column is text, floats get four digits. Where the first row is ours it stands out."""
-    shown = RichTable(
-        title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
-    )
+    shown = RichTable(header_style="bold", box=None, pad_edge=False)
     for k, name in enumerate(table.columns):
         shown.add_column(name, justify="right" if k else "left")
     for k, row in enumerate(table.rows):

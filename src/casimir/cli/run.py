@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import typer
 
 from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
+from casimir.cli.parallel import Stop, side_by_side
 from casimir.cli.report import Section, show_run
 from casimir.persistence import check_target, load_folder
 from casimir.persistence.load import load
@@ -35,6 +37,7 @@ class Manner:
     baselines: bool = True
     quiet: bool = False
     json: bool = False
+    jobs: int | None = None
 
 
 def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, encoding: str = "utf-8") -> None:
@@ -46,6 +49,7 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
     wanted.check()
     task.check(given, manner.pictures)
     parts = read_parts(task, wanted, given)
+    given = replace(given, dev=parts.dev)
     prepared = task.prepare(parts.train, given)
     metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
     with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:
@@ -136,29 +140,40 @@ def _report(
         sections.append(Section(name, f"{_count(task, data)}, {title}", scores))
         seen.append((model, featurised))
     if wanted.folds is not None:
-        section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given)
+        section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given, manner.jobs or 1)
         sections.append(section)
     return sections, _draw(task, manner.pictures, seen, given)
 
 
 def _cross_validate(
-    task: Task, data: Any, folds: int, compares: bool, given: Given
+    task: Task, data: Any, folds: int, compares: bool, given: Given, jobs: int
 ) -> tuple[Section, list[tuple[Any, Any]]]:
     given.say(f"Training {folds} more models, each without one fold")
-    by_fold, seen = [], []
-    for learned, held_out in given.track(list(fold_parts(data, folds, given.fit.seed)), "folds"):
-        prepared = task.prepare(learned, given)
-        model = task.train(prepared, given, ())
-        if model.run.status == "interrupted":
-            raise KeyboardInterrupt
-        others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
-        featurised = task.featurise(model, held_out, given)
-        by_fold.append(_scored(task, model, others, featurised, given))
-        seen.append((model, featurised))
+    quiet = replace(_given(given.options, given.fit, True, given.encoding), has_data=given.has_data, dev=given.dev)
+    inner = given if jobs == 1 else quiet  # bars of several folds would run into each other
+    work = [
+        partial(_fold, task, learned, held_out, compares, inner)
+        for learned, held_out in fold_parts(data, folds, given.fit.seed)
+    ]
+    done = side_by_side(work, min(jobs, folds), given.track, "folds")
+    by_fold, seen = [scores for scores, _ in done], [shown for _, shown in done]
     means = {name: _mean([fold[name] for fold in by_fold], task) for name in by_fold[0]}
     ours = [next(iter(fold.values())) for fold in by_fold]
     title = f"{_count(task, data)}, means over {folds} folds"
     return Section("cross_validation", title, means, ours), seen
+
+
+def _fold(
+    task: Task, learned: Any, held_out: Any, compares: bool, given: Given, stop: Stop | None
+) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """The scores of one fold; its model with the featurised data that they are of."""
+    prepared = task.prepare(learned, given)
+    model = task.train(prepared, given, () if stop is None else (stop,))
+    if model.run.status == "interrupted":
+        raise KeyboardInterrupt
+    others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
+    featurised = task.featurise(model, held_out, given)
+    return _scored(task, model, others, featurised, given), (model, featurised)
 
 
 def _mean(scores: Sequence[Any], task: Task) -> dict[str, float | None]:

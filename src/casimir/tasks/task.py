@@ -84,6 +84,7 @@ class Given:
     options   an object of the task's `train_options` in training, of its `use_options` else
     fit       how to train
     model     the model at hand; None in training
+    dev       in training: labelled data to choose settings on, where there are such
     has_data  whether there is --train; else data are made up
     role      of what is read: "train", "dev" or "test"
     encoding  of text files
@@ -103,6 +104,7 @@ class Given:
     progress: Callable[[str], Callable[[int, int], None]] = lambda what: lambda done, total: None
     kept: Callable[[Path | None], AbstractContextManager[None]] = lambda folder: nullcontext()
     say: Callable[[str], None] = lambda text: None
+    dev: Any = None
 
 
 @dataclass(frozen=True)

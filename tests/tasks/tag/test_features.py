@@ -32,6 +32,14 @@ def test_paper_features_use_the_columns_that_exist() -> None:
     assert extract([words], "paper")[0][0] == ["w[0]=a", "w[1]=b"]
 
 
+def test_chunk_features_are_runs_of_columns_and_know_no_document() -> None:
+    tagged = [Sentence(("the", "cat", "sat"), {"pos": ("DT", "NN", "VB")}, document=k) for k in (0, None)]
+    first, again = (extract([one, one], "chunks")[0] for one in tagged)
+    assert first == again
+    assert {"pos[-1..1]=DT|NN|VB", "pos[-2..0]=<s>|DT|NN", "pos[2]=</s>", "pos[1]w=VB|cat"} <= set(first[1])
+    assert {"w[-1,0]=the|cat", "w[0,1]=cat|sat"} <= set(first[1])
+
+
 @pytest.mark.parametrize("feature_set", sorted(FEATURE_SETS))
 def test_every_token_has_distinct_features(feature_set: str) -> None:
     sentences = [sentence("U.S. beat\u00a0x 3-0 - ( Abc'd"), sentence("x"), sentence("Ж é ß 12,345.6 :-) I")]
@@ -42,7 +50,7 @@ def test_every_token_has_distinct_features(feature_set: str) -> None:
 
 
 def test_an_unknown_feature_set_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown feature set 'best'; choose one of \['default', 'pairs', 'paper'\]"):
+    with pytest.raises(ValueError, match=r"unknown feature set 'best'; choose one of \['chunks', 'default', 'pairs"):
         iter_features([], "best")
 
 

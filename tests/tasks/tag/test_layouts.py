@@ -69,3 +69,53 @@ def test_columns_that_are_not_there_are_named(word: int, label: int) -> None:
 def test_impossible_layouts_are_refused(word: int, label: int) -> None:
     with pytest.raises(ValueError, match="counted from 1"):
         Layout(word, label)
+
+
+TREES = """# newdoc id = a
+# sent_id = 1
+# text = I can't
+1\tI\ti\tPRON\t_\t_\t0\troot\t_\t_
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\t_\t_\t1\tdep\t_\t_
+3\tn't\tnot\tPART\t_\t_\t1\tdep\t_\t_
+3.1\tgo\tgo\tVERB\t_\t_\t_\t_\t_\t_
+
+# sent_id = 2
+1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t_
+
+# newpar id = end
+"""
+
+
+def test_lines_of_conllu_files_that_are_no_words_are_written_back() -> None:
+    corpus = parse_conll(TREES, layout=Layout(2, 4), spans=False)
+    assert [len(s) for s in corpus.sentences] == [3, 1]
+    assert "".join(format_conll(corpus)) == TREES
+    changed = "".join(format_conll(corpus, [["X", "Y", "Z"], ["W"]]))
+    assert changed == TREES.replace("PRON", "X").replace("AUX", "Y").replace("PART", "Z").replace("INTJ", "W")
+
+
+def test_lines_that_are_no_words_are_as_wide_as_the_others() -> None:
+    corpus = parse_conll(TREES, layout=Layout(2, 4), spans=False)
+    lines = "".join(format_conll(corpus, [["X", "Y", "Z"], ["W"]], keep_gold=True)).split("\n")
+    assert {line.count("\t") for line in lines if line and not line.startswith("#")} == {10}
+    assert "3.1\tgo\tgo\t_\tVERB\t_\t_\t_\t_\t_\t_" in lines
+
+
+def test_lines_that_are_no_words_go_with_their_sentences() -> None:
+    corpus = parse_conll(TREES, layout=Layout(2, 4), spans=False)
+    assert "".join(format_conll(corpus.select([1]))).startswith("# sent_id = 2\n1\tYes")
+    words = "".join(format_conll(corpus.keep_columns()))
+    assert "2-3" not in words
+    assert "# text = I can't\nI\tPRON\n" in words
+
+
+def test_a_file_as_wide_as_the_training_file_has_labels() -> None:
+    assert parse_conll("a x B-X\n", labelled=None, columns=(), width=3).is_labelled
+    with pytest.raises(ValueError, match="--labelled or --unlabelled"):
+        parse_conll("a x B-X\n", labelled=None, columns=(), width=4)
+
+
+def test_a_file_that_lacks_columns_is_told_how_to_do_without() -> None:
+    with pytest.raises(ValueError, match="To do without them, train a model with --columns word"):
+        parse_conll("a\n", labelled=None, columns=("pos",))

@@ -12,7 +12,8 @@ import pytest
 import casimir as cs
 from casimir.datasets import news_path
 from casimir.tasks.ner import Corpus, Scheme, convert, parse_conll, read_conll, spans
-from casimir.tasks.tag.model import HeldOut, TagModel, load_model, train
+from casimir.tasks.tag.held_out import HeldOut
+from casimir.tasks.tag.model import TagModel, load_model, train
 
 
 def first(corpus: Corpus, n: int) -> Corpus:
@@ -69,7 +70,7 @@ def test_save_and_load_give_the_same_model(news: Corpus, tmp_path: Path, n_featu
     loaded = cs.load(tmp_path / "m")
     assert isinstance(loaded, TagModel)
     assert loaded.tag(news) == model.tag(news)
-    assert (loaded.feature_set, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOB2)
+    assert (loaded.feature_set, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOBES)
 
 
 def alone(corpus: Corpus) -> Corpus:
@@ -115,7 +116,7 @@ def test_a_file_without_documents_trains_one_set_of_weights(news: Corpus) -> Non
 
 
 def test_held_out_scores_are_those_of_evaluate(model: TagModel, news: Corpus) -> None:
-    held_out = HeldOut(news)
+    held_out = HeldOut(news, lexicons=model.lexicons)
     assert held_out.scores(model.tagger.predictor_) == model.evaluate(news)
     assert held_out.f1(model.tagger.predictor_) == model.evaluate(news).f1
 

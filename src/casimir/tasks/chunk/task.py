@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
+from casimir.tasks.tag.features import FEATURE_SETS
+from casimir.tasks.tag.options import Options
 from casimir.tasks.tag.task import tagging_task
+from casimir.tasks.task import Opt
+
+
+@dataclass(frozen=True)
+class ChunkOptions(Options):
+    """Those of `casimir train tag` with the features of phrases."""
+
+    features: Annotated[
+        str | None, Opt("chunks, default, pairs or paper.", metavar="NAME", choices=tuple(FEATURE_SETS))
+    ] = "chunks"
+
 
 TASK = tagging_task(
     "chunk",
     has_spans=True,
+    train_options=ChunkOptions,
     title="Chunks",
     about="""Train a tagger of phrases until its distance to the best possible objective is certified.
 

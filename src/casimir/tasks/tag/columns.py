@@ -9,12 +9,13 @@
 
 Other numbers and orders of columns are told by a `Layout`; the rest is then called c2, c3, ... by its place. Columns
 are separated by tabs, if the first token's line has one, or else by any run of blanks. Of CoNLL-U files, comments and
-lines that are no words are skipped.
+lines that are no words are kept aside, to be written back.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,15 +98,25 @@ def parse_conll(
     name: str = "input",
     layout: Layout = FIRST_AND_LAST,
     spans: bool | None = True,
+    width: int | None = None,
 ) -> Corpus:
-    """`read_conll` for text already in memory; `name` is used in messages."""
+    """`read_conll` for text already in memory.
+
+    name    is used in messages
+    width   columns of files with labels, where that is known: then a file as wide has them, and need not have the
+            `columns` alone
+    """
     table = _split(text, name)
+    if labelled is None and width == table.width:
+        labelled, columns = True, None
     labelled = _has_labels(table, labelled, columns, layout)
     order = layout.names(table.width, labelled, name)
     sentences = [_sentence(block, order) for block in table.blocks]
     scheme = _scheme(sentences, table, spans) if labelled else None
     others = tuple(one for one in order if one not in ("word", "label"))
-    return Corpus(sentences, others, scheme, table.separator, table.boundaries, name, order)
+    extras = {k: tuple(lines) for k, lines in table.extras.items()}
+    about = (table.separator, table.boundaries, name, order)
+    return Corpus(sentences, others, scheme, *about, width=table.width, extras=extras)
 
 
 def _scheme(sentences: list[Sentence], table: _Table, spans: bool | None) -> Scheme | None:
@@ -138,6 +149,12 @@ class _Table:
     width: int
     blocks: list[_Block]
     boundaries: dict[int, tuple[str, ...]]
+    extras: defaultdict[int, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
+
+    def keep(self, line: str, block: _Block | None) -> None:
+        """A line that is no word: of the sentence that is open, or of the next one."""
+        at = (len(self.blocks), 0) if block is None else (len(self.blocks) - 1, len(block.rows))
+        self.extras[at[0]].append((at[1], line))
 
 
 def _split(text: str, name: str) -> _Table:
@@ -149,7 +166,8 @@ def _split(text: str, name: str) -> _Table:
         if not line.strip(" \t"):
             open_block = None
             continue
-        if _COMMENT.match(line):
+        if is_comment(line):
+            table.keep(line, open_block)
             continue
         if not table.blocks:
             table.separator = "\t" if "\t" in line else " "
@@ -159,7 +177,8 @@ def _split(text: str, name: str) -> _Table:
             table.boundaries[len(table.blocks)] = tuple(row)
             open_block = None
             continue
-        if len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]):
+        if is_no_word(row):
+            table.keep(line, open_block)
             continue
         _check_row(row, number, table)
         if open_block is None:
@@ -173,6 +192,16 @@ def _split(text: str, name: str) -> _Table:
             f"{name} holds no sentences; a column file has one token per line, such as 'Paris NNP I-NP B-LOC'"
         )
     return table
+
+
+def is_comment(line: str) -> bool:
+    """Of a CoNLL-U file; a line that begins with the word "#" is none."""
+    return _COMMENT.match(line) is not None
+
+
+def is_no_word(row: Sequence[str]) -> bool:
+    """A multiword token or an empty node of a CoNLL-U file."""
+    return len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]) is not None
 
 
 def _check_row(row: list[str], number: int, table: _Table) -> None:
@@ -210,7 +239,8 @@ def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | N
                 labelled
             ]
             more = " For a file with more columns say whether the last one is a label: --labelled or --unlabelled."
-            hint = more if labelled is None and width > wanted + 1 else ""
+            fewer = " To do without them, train a model with --columns word."
+            hint = fewer if width < wanted else more if labelled is None and width > wanted + 1 else ""
             raise ValueError(f"{table.name} has {width} columns; the model needs {with_label}.{hint}")
     if labelled is None:
         raise ValueError("labelled=None needs columns, the names that the file must have; or give True or False")

@@ -56,6 +56,9 @@ class Corpus:
     records     of a file of JSON lines: what each line held; empty for other files
     places      of a plain text: the first character of every word, and the one behind its last; None for other files
     text        the plain text
+    width       how many columns the file has; None: it is no column file
+    extras      of CoNLL-U files: number of a sentence -> its lines that are no words, each with the number of words
+                before it; behind the last sentence stand comments that no sentence follows
     """
 
     sentences: list[Sentence]
@@ -68,6 +71,8 @@ class Corpus:
     records: Sequence[Mapping[str, Any]] = ()
     places: Sequence[Sequence[tuple[int, int]]] | None = None
     text: str = ""
+    width: int | None = None
+    extras: Mapping[int, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -82,7 +87,8 @@ class Corpus:
         records = [self.records[i] for i in chosen] if self.records else ()
         places = None if self.places is None else [self.places[i] for i in chosen]
         sentences = [self.sentences[i] for i in chosen]
-        return replace(self, sentences=sentences, boundaries={}, records=records, places=places)
+        extras = {k: self.extras[i] for k, i in enumerate(chosen) if i in self.extras}
+        return replace(self, sentences=sentences, boundaries={}, records=records, places=places, extras=extras)
 
     @property
     def labels(self) -> list[tuple[str, ...]]:
@@ -98,14 +104,15 @@ class Corpus:
         return [list(labels) for labels in self.labels] if scheme is None else self.labels_in(scheme)
 
     def keep_columns(self, names: tuple[str, ...] = ()) -> Corpus:
-        """The same corpus with fewer columns; with none, the words alone."""
+        """The same corpus with fewer columns; with none, the words alone. Of lines that are no words, comments stay."""
         unknown = sorted(set(names) - set(self.columns))
         if unknown:
             raise ValueError(f"{self.name} has no column {unknown[0]!r}; its columns are {['word', *self.columns]}")
         kept = tuple(name for name in self.columns if name in names)
         sentences = [replace(s, columns={name: s.columns[name] for name in kept}) for s in self.sentences]
         order = tuple(name for name in self.order if name in ("word", "label", *kept))
-        return replace(self, sentences=sentences, columns=kept, order=order)
+        comments = {k: tuple(one for one in lines if one[1].startswith("#")) for k, lines in self.extras.items()}
+        return replace(self, sentences=sentences, columns=kept, order=order, extras=comments)
 
     def _labels_of(self, sentence: Sentence) -> tuple[str, ...]:
         if sentence.labels is None:

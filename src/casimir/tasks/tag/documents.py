@@ -20,7 +20,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 
-from casimir.tasks.tag.corpus import Sentence
+import numpy as np
+
+from casimir.tasks.tag.corpus import Corpus, Sentence
 from casimir.tasks.tag.words import Word
 
 _MAX_CONTEXTS = 16
@@ -40,6 +42,26 @@ def have_company(sentences: Iterable[Sentence]) -> Iterator[bool]:
     """Whether each sentence is one of several in a document that the source tells."""
     for document in by_document(sentences):
         yield from [len(document) > 1] * len(document)
+
+
+def held_out_part(corpus: Corpus, seed: int, share: float = 0.2) -> tuple[Corpus, Corpus]:
+    """The rest, and a share of a corpus to judge by: whole documents where it has them, else sentences."""
+    parts = list(by_numbers(corpus.sentences))
+    order = np.random.default_rng(seed).permutation(len(parts))
+    n_out = round(share * len(parts))
+    if not 0 < n_out < len(parts):
+        raise ValueError(f"{corpus.name} has too little to hold a fifth of it out; give labelled data as --dev.")
+    out = sorted(i for k in order[:n_out] for i in parts[k])
+    rest = sorted(i for k in order[n_out:] for i in parts[k])
+    return corpus.select(rest), corpus.select(out)
+
+
+def by_numbers(sentences: Iterable[Sentence]) -> Iterator[list[int]]:
+    """The places of the sentences of every document; sentences without a document are by themselves."""
+    place = 0
+    for document in by_document(sentences):
+        yield list(range(place, place + len(document)))
+        place += len(document)
 
 
 def capital_runs(words: Sequence[Word]) -> Iterator[tuple[int, int]]:

@@ -5,17 +5,22 @@
             capitalised words; the file's other columns, if any; evidence from the document
 
 "pairs"     the default set, pairs of neighbouring words and endings of the words around: for labels that are no spans
+"chunks"    the default set without documents; runs of two and three values of the file's other columns, which are
+            parts of speech as a rule; words with them and in pairs: for phrases
 
 Pairs of neighbouring words are not in the default set: they double the number of distinct features and, cross-validated
-on CoNLL-2003, add nothing to the rest. Parts of speech need them: 0.949 -> 0.954 on UD English EWT.
+on CoNLL-2003, add nothing to the rest. Parts of speech need them: 0.949 -> 0.954 on UD English EWT. So do phrases, with
+runs of parts of speech: F1 0.944 -> 0.952 on the chunks of CoNLL-2003.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from casimir.tasks.tag.corpus import Sentence
 from casimir.tasks.tag.documents import Evidence, by_document, capital_runs
+from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.words import Word, WordTable, boundary
 
 TokenFeatures = list[str]
@@ -27,7 +32,9 @@ def extract(sentences: Iterable[Sentence], feature_set: str = "default") -> list
     return list(iter_features(sentences, feature_set))
 
 
-def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -> Iterator[list[TokenFeatures]]:
+def iter_features(
+    sentences: Iterable[Sentence], feature_set: str = "default", lexicons: Lexicons = NO_LEXICONS
+) -> Iterator[list[TokenFeatures]]:
     """Yield, for each sentence in turn, a list of strings per token.
 
     The features of a sentence depend on its document, so give all sentences of a document in one call.
@@ -35,7 +42,9 @@ def iter_features(sentences: Iterable[Sentence], feature_set: str = "default") -
     known = FEATURE_SETS | OLD_SETS
     if feature_set not in known:
         raise ValueError(f"unknown feature set {feature_set!r}; choose one of {sorted(FEATURE_SETS)}")
-    return known[feature_set](sentences)
+    given = list(sentences)
+    found = known[feature_set](given)
+    return lexicons.added(given, found) if lexicons else found
 
 
 def paper_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
@@ -73,6 +82,28 @@ def pair_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]
             token += (f"s2[-1]={before[-2:]}", f"s3[-1]={before[-3:]}", f"s2[1]={after[-2:]}", f"s3[1]={after[-3:]}")
             token += (f"s3[-1,0]={before[-3:]}|{word[-3:]}", f"s3[0,1]={word[-3:]}|{after[-3:]}")
         yield features
+
+
+def chunk_features(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
+    """The default features of sentences by themselves; runs of column values, and words with them and in pairs."""
+    given = [replace(sentence, document=None) for sentence in sentences]
+    for sentence, features in zip(given, default_features(given), strict=True):
+        words = ("<s>", *(word.lower() for word in sentence.words), "</s>")
+        for i, token in enumerate(features):
+            token += (f"w[-1,0]={words[i]}|{words[i + 1]}", f"w[0,1]={words[i + 1]}|{words[i + 2]}")
+        for name, values in sentence.columns.items():
+            _add_column_runs(name, values, words[1:-1], features)
+        yield features
+
+
+def _add_column_runs(name: str, values: Sequence[str], words: Sequence[str], features: list[TokenFeatures]) -> None:
+    """Values at offsets -2..+2 alone, in twos and threes, and beside the word."""
+    padded = ("<s>", "<s>", *values, "</s>", "</s>")
+    for i, token in enumerate(features):
+        a, b, c, d, e = padded[i : i + 5]
+        token += (f"{name}[-2]={a}", f"{name}[2]={e}", f"{name}[-2,-1]={a}|{b}", f"{name}[1,2]={d}|{e}")
+        token += (f"{name}[-2..0]={a}|{b}|{c}", f"{name}[-1..1]={b}|{c}|{d}", f"{name}[0..2]={c}|{d}|{e}")
+        token += (f"{name}[0]w={c}|{words[i]}", f"{name}[1]w={d}|{words[i]}", f"{name}[-1]w={b}|{words[i]}")
 
 
 def default_features_1(sentences: Iterable[Sentence]) -> Iterator[list[TokenFeatures]]:
@@ -141,6 +172,7 @@ def _add_columns(sentence: Sentence, features: list[TokenFeatures]) -> None:
 FEATURE_SETS: dict[str, Callable[[Iterable[Sentence]], Iterator[list[TokenFeatures]]]] = {
     "default": default_features,
     "pairs": pair_features,
+    "chunks": chunk_features,
     "paper": paper_features,
 }
 READ_DOCUMENTS = ("default", "pairs")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,104 +15,28 @@ from casimir.features import DEFAULT_N_FEATURES
 from casimir.metrics.entities import EntityScores
 from casimir.metrics.schemes import Scheme, spans
 from casimir.metrics.tokens import TokenScores
-from casimir.tasks.tag.columns import Layout, parse_conll, read_conll
+from casimir.tasks.tag.boost import AUTO
+from casimir.tasks.tag.columns import parse_conll, read_conll
 from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.costs import label_costs, parse_costs
-from casimir.tasks.tag.features import FEATURE_SETS
+from casimir.tasks.tag.costs import label_costs
+from casimir.tasks.tag.documents import held_out_part
 from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
+from casimir.tasks.tag.options import Options, UseOptions, boost_of, check, features_of, layout_of, lexicons_of
 from casimir.tasks.tag.plain import format_inline, parse_plain
 from casimir.tasks.tag.writer import format_conll
-from casimir.tasks.task import Given, Opt, Table, Task, lam_of
+from casimir.tasks.task import Given, Table, Task, lam_of
 from casimir.tasks.text import read_text
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
+    from casimir.estimators import SequenceTagger
     from casimir.report import Report
     from casimir.tasks.tag.model import TagModel
     from casimir.tasks.tag.most_frequent import MostFrequent
 
 _SHOWN = 20  # labels in the table
-_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**20, "paper": 2**16 - 1}
+_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
 _WHAT = "a column file or a file of JSON lines"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
-
-    word: Annotated[int, Opt("The column of the word, counted from 1.", metavar="COLUMN", low=1)] = 1
-    label: Annotated[
-        int | None, Opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
-    ] = None
-    features: Annotated[
-        str | None,
-        Opt("Feature set. Default: default for spans, pairs for other labels.", choices=tuple(FEATURE_SETS)),
-    ] = None
-    columns: Annotated[
-        str | None,
-        Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
-    ] = None
-    loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
-    cost: Annotated[
-        str | None,
-        Opt(
-            "Costs of mistakes, TRUE:PREDICTED=X; '*:O=3' makes a missed entity cost 3. Default: 1 each.",
-            metavar="T:P=X,...",
-        ),
-    ] = None
-    n_features: Annotated[
-        int | None,
-        Opt(
-            "Hash buckets. Default: 2^18; 2^20 for pairs, 2^16 - 1 for the paper's features.",
-            metavar="N",
-            low=1,
-            high=2**32 - 1,
-        ),
-    ] = None
-    exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
-    scheme: Annotated[
-        str,
-        Opt(
-            "To train with where labels write spans; predictions come in the file's own.",
-            choices=("IOB1", "IOB2", "IOBES"),
-        ),
-    ] = "IOB2"
-
-
-@dataclass(frozen=True)
-class UseOptions:
-    text: Annotated[
-        bool, Opt("FILE is plain text, to be split into sentences and words.", name="--text", only="predict")
-    ] = False
-    json: Annotated[bool, Opt("Write JSON lines.", name="--json", only="predict")] = False
-    inline: Annotated[bool, Opt("Write sentences with spans in brackets.", name="--inline", only="predict")] = False
-    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
-    labelled: Annotated[
-        bool | None,
-        Opt(
-            "Whether the file has labels. Default: by the number of its columns.",
-            name="--labelled/--unlabelled",
-            only="predict",
-        ),
-    ] = None
-
-
-def check(given: Given, pictures: Path | None) -> None:
-    if given.options.exact_vocabulary and given.options.n_features is not None:
-        raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
-    layout_of(given.options)
-    if given.options.cost is not None:
-        parse_costs(given.options.cost)
-        if given.options.loss == "crf":
-            raise ValueError("--cost belongs to the hinge loss; a CRF has no cost. Leave --loss crf or --cost out.")
-
-
-def layout_of(options: Options) -> Layout:
-    return Layout(options.word, -1 if options.label is None else options.label)
-
-
-def features_of(options: Options, corpus: Corpus) -> str:
-    """The feature set that was asked for, or the one that suits the labels."""
-    return options.features or ("pairs" if corpus.scheme is None else "default")
+_LAM = "3/n"  # better than 1/n on CoNLL-2003, WNUT-17 and UD English EWT
 
 
 # --- data
@@ -134,8 +58,15 @@ def read(path: Path, labelled: bool, given: Given, has_spans: bool | None = None
     if labelled:
         return parse_conll(text, name=name, layout=model.layout, spans=is_spans)
     has_labels = given.options.labelled
-    wanted = model.columns if has_labels is None else None
-    return parse_conll(text, labelled=has_labels, columns=wanted, name=name, layout=model.layout, spans=is_spans)
+    return parse_conll(
+        text,
+        labelled=has_labels,
+        columns=model.columns if has_labels is None else None,
+        name=name,
+        layout=model.layout,
+        spans=is_spans,
+        width=model.width,
+    )
 
 
 def with_columns(corpus: Corpus, names: str | None) -> Corpus:
@@ -153,25 +84,50 @@ def made_up() -> tuple[Corpus, Corpus]:
 
 
 def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> TagModel:
-    from casimir.estimators import SequenceTagger
     from casimir.tasks.tag import model
 
-    o, fit = given.options, given.fit
-    kept, scheme, features = with_columns(corpus, o.columns), Scheme(o.scheme), features_of(o, corpus)
-    labels = {label for sentence in kept.labels_for(scheme if kept.scheme else None) for label in sentence}
-    buckets = o.n_features or _BUCKETS[features]
-    tagger = SequenceTagger(
-        lam=lam_of(fit.lam, len(corpus)),
+    o = given.options
+    kept, dev = with_columns(corpus, o.columns), given.dev
+    wanted: dict[str, Any] = {
+        "feature_set": features_of(o, corpus),
+        "scheme": Scheme(o.scheme),
+        "layout": layout_of(o),
+        "kind": kind,
+        "lexicons": lexicons_of(o, given.encoding),
+    }
+    boost: Any = boost_of(o, has_dev=dev is not None)
+    if boost == AUTO and dev is not None:
+        boost = with_columns(dev, o.columns)
+    elif boost == AUTO:
+        rest, judge = held_out_part(kept, given.fit.seed)
+        boost = model.train(rest, _tagger(rest, given), boost=judge, **wanted).boosts[0]
+    trained = model.train(kept, _tagger(kept, given), callbacks=callbacks, boost=boost, **wanted)
+    _tell_boost(trained, given)
+    return trained
+
+
+def _tagger(corpus: Corpus, given: Given) -> SequenceTagger:
+    from casimir.estimators import SequenceTagger
+
+    o, fit, features = given.options, given.fit, features_of(given.options, corpus)
+    labels = {one for tags in corpus.labels_for(Scheme(o.scheme) if corpus.scheme else None) for one in tags}
+    return SequenceTagger(
+        lam=lam_of(fit.lam or _LAM, len(corpus)),
         loss=o.loss,
         solver=fit.solver,
         tol=fit.tol,
         random_state=fit.seed,
         max_epochs=fit.epochs or 500,
-        n_features=None if o.exact_vocabulary else buckets,
+        n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS[features],
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
-    layout = layout_of(o)
-    return model.train(kept, tagger, feature_set=features, scheme=scheme, callbacks=callbacks, layout=layout, kind=kind)
+
+
+def _tell_boost(model: TagModel, given: Given) -> None:
+    if given.options.boost in (None, AUTO) and any(model.boosts):
+        where = "the dev data" if given.dev is not None else "a fifth of the data"
+        numbers = ", ".join(f"{boost:g}" for boost in model.boosts[: 1 if model.alone is None else 2])
+        given.say(f"Score of O lowered by {numbers}, which gives the best F1 on {where}")
 
 
 def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, MostFrequent]:
@@ -181,11 +137,11 @@ def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, Most
 
 
 def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
-    from casimir.tasks.tag.model import HeldOut
+    from casimir.tasks.tag.held_out import HeldOut
 
-    o = given.options
-    scheme = None if dev.scheme is None else Scheme(o.scheme)
-    seen = HeldOut(with_columns(dev, o.columns), features_of(o, corpus), scheme)
+    o, features = given.options, features_of(given.options, corpus)
+    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features)
+    seen = HeldOut(with_columns(dev, o.columns), features, lexicons)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
@@ -207,12 +163,13 @@ def details(scores: EntityScores | TokenScores) -> list[Table]:
     if isinstance(scores, EntityScores):
         counts = [*scores.by_type.items(), ("all", scores.overall)]
         rows = [(kind or "(no type)", c.precision, c.recall, c.f1, c.support) for kind, c in counts]
-        note = f"token accuracy {scores.accuracy:.4f} over {scores.tokens:,} tokens; F1 {low:.4f} to {high:.4f}"
-        return [Table(["type", "precision", "recall", "F1", "entities"], rows, f"{note} at 95 % (bootstrap)")]
+        note = f"F1 {low:.4f} to {high:.4f} at 95 % (bootstrap)\ntoken accuracy {scores.accuracy:.4f}"
+        note += f" over {scores.tokens:,} tokens"
+        return [Table(["type", "precision", "recall", "F1", "entities"], rows, note)]
     counts = list(scores.by_label.items())
     rows = [(label, c.precision, c.recall, c.f1, c.support) for label, c in counts[:_SHOWN]]
-    more = f"and {len(counts) - _SHOWN} labels more; " if len(counts) > _SHOWN else ""
-    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap); {scores.sentences:.4f} of sentences without mistake"
+    more = f"and {len(counts) - _SHOWN} labels more\n" if len(counts) > _SHOWN else ""
+    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap)\n{scores.sentences:.4f} of sentences without mistake"
     return [Table(["label", "precision", "recall", "F1", "tokens"], rows, more + note)]
 
 
@@ -222,6 +179,7 @@ def figures(model: TagModel) -> dict[str, Any]:
         "columns": ["word", *model.columns],
         "scheme": None if model.file_scheme is None else model.file_scheme.value,
         "trained_scheme": None if model.scheme is None else model.scheme.value,
+        "boosts": list(model.boosts),
     }
 
 
@@ -270,6 +228,7 @@ def tagging_task(
     name: str,
     has_spans: bool | None = None,
     made_up: Callable[[], tuple[Corpus, Corpus]] = made_up,
+    train_options: type[Options] = Options,
     **texts: Any,
 ) -> Task:
     """A task of tagging under its own name; has_spans: whether labels write spans, None by what they look like."""
@@ -277,7 +236,7 @@ def tagging_task(
         name=name,
         units="sentences",
         columns={"F1": "f1", "token accuracy": "accuracy"},
-        train_options=Options,
+        train_options=train_options,
         use_options=UseOptions,
         check=check,
         read=partial(read, has_spans=has_spans),

@@ -39,9 +39,31 @@ def format_conll(
         values = {"word": sentence.words, **sentence.columns, "label": convert(tags, scheme) if scheme else tags}
         if gold is not None:
             values[_GOLD] = convert(gold[i], scheme) if scheme else gold[i]
-        for row in zip(*(values[name] for name in order), strict=True):
-            yield corpus.separator.join(row) + "\n"
+        rows = (corpus.separator.join(row) for row in zip(*(values[name] for name in order), strict=True))
+        yield from _with_extras(rows, [(at, _widened(line, corpus, order)) for at, line in corpus.extras.get(i, ())])
         yield "\n"
+    yield from (f"{line}\n" for _, line in corpus.extras.get(len(corpus), ()))
+
+
+def _with_extras(rows: Iterator[str], extras: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """The lines of a sentence, those that are no words at their places."""
+    n = 0
+    for row in rows:
+        yield from (f"{line}\n" for at, line in extras if at == n)
+        yield row + "\n"
+        n += 1
+    yield from (f"{line}\n" for at, line in extras if at >= n)
+
+
+def _widened(line: str, corpus: Corpus, order: Sequence[str]) -> str:
+    """A line that is no word with "_" in the columns that are new."""
+    if line.startswith("#"):
+        return line
+    cells = line.split(corpus.separator)
+    for k, name in enumerate(order):
+        if name not in corpus.order:
+            cells.insert(k, "_")
+    return corpus.separator.join(cells)
 
 
 def _order(corpus: Corpus, keep_gold: bool) -> list[str]:

@@ -1,0 +1,136 @@
+"""What the commands of tagging take, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from casimir.tasks.tag.boost import AUTO, parse_boost
+from casimir.tasks.tag.clusters import read_clusters
+from casimir.tasks.tag.columns import Layout
+from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.costs import parse_costs
+from casimir.tasks.tag.features import FEATURE_SETS
+from casimir.tasks.tag.gazetteers import read_gazetteers
+from casimir.tasks.tag.lexicons import Lexicons
+from casimir.tasks.task import Given, Opt
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
+
+    word: Annotated[int, Opt("The column of the word, counted from 1.", metavar="COLUMN", low=1)] = 1
+    label: Annotated[
+        int | None, Opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
+    ] = None
+    features: Annotated[
+        str | None,
+        Opt(
+            "default, pairs, chunks or paper. Default: default for spans, pairs for other labels.",
+            metavar="NAME",
+            choices=tuple(FEATURE_SETS),
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
+    ] = None
+    loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
+    cost: Annotated[
+        str | None,
+        Opt(
+            "Costs of mistakes, TRUE:PREDICTED=X; '*:O=3' makes a missed entity cost 3. Default: 1 each.",
+            metavar="T:P=X,...",
+        ),
+    ] = None
+    n_features: Annotated[
+        int | None,
+        Opt(
+            "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.",
+            metavar="N",
+            low=1,
+        ),
+    ] = None
+    exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
+    scheme: Annotated[
+        str,
+        Opt(
+            "IOB1, IOB2 or IOBES: to train with where labels write spans; predictions come in the file's own.",
+            metavar="NAME",
+            choices=("IOB1", "IOB2", "IOBES"),
+        ),
+    ] = "IOBES"
+    boost: Annotated[
+        str | None,
+        Opt(
+            "What to lower the score of O by, so that more entities are found; auto: what is best for F1 on --dev, or "
+            "on a fifth of --train. Default: auto with --dev and without --cost, else 0.",
+            metavar="X|auto",
+        ),
+    ] = None
+    clusters: Annotated[
+        Path | None,
+        Opt("Clusters of words: bits, word and count per line, or word and cluster, between tabs.", metavar="FILE"),
+    ] = None
+    gazetteer: Annotated[
+        list[Path] | None,
+        Opt("Names, one per line, with a type behind a tab or the file's name as type. Repeatable.", metavar="FILE"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class UseOptions:
+    text: Annotated[
+        bool, Opt("FILE is plain text, to be split into sentences and words.", name="--text", only="predict")
+    ] = False
+    json: Annotated[bool, Opt("Write JSON lines.", name="--json", only="predict")] = False
+    inline: Annotated[bool, Opt("Write sentences with spans in brackets.", name="--inline", only="predict")] = False
+    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
+    labelled: Annotated[
+        bool | None,
+        Opt(
+            "Whether the file has labels. Default: by the number of its columns.",
+            name="--labelled/--unlabelled",
+            only="predict",
+        ),
+    ] = None
+
+
+def check(given: Given, pictures: Path | None) -> None:
+    if given.options.exact_vocabulary and given.options.n_features is not None:
+        raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
+    if given.options.n_features is not None and given.options.n_features >= 2**32:
+        raise ValueError(f"--n-features {given.options.n_features}: there can be at most 2^32 - 1 hash buckets.")
+    layout_of(given.options)
+    lexicons_of(given.options, given.encoding)
+    boost_of(given.options, has_dev=False)
+    if given.options.cost is not None:
+        parse_costs(given.options.cost)
+        if given.options.loss == "crf":
+            raise ValueError("--cost belongs to the hinge loss; a CRF has no cost. Leave --loss crf or --cost out.")
+
+
+def layout_of(options: Options) -> Layout:
+    return Layout(options.word, -1 if options.label is None else options.label)
+
+
+def features_of(options: Options, corpus: Corpus) -> str:
+    """The feature set that was asked for, or the one that suits the labels."""
+    return options.features or ("pairs" if corpus.scheme is None else "default")
+
+
+def boost_of(options: Options, has_dev: bool) -> float | str:
+    """A number, or "auto"."""
+    if options.boost is None:
+        return AUTO if has_dev and options.cost is None else 0.0
+    return parse_boost(options.boost)
+
+
+def lexicons_of(options: Options, encoding: str = "utf-8") -> Lexicons:
+    """The clusters and gazetteers in the files that are given."""
+    return Lexicons(
+        None if options.clusters is None else read_clusters(options.clusters, encoding),
+        read_gazetteers(options.gazetteer, encoding) if options.gazetteer else None,
+    )
