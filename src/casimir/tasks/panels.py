@@ -10,7 +10,9 @@ import numpy.typing as npt
 from casimir.tasks.opencv import opencv
 
 Image = npt.NDArray[np.uint8]  # [H, W, 3]: red, green, blue
+Colour = tuple[int, int, int]
 PREDICTED, TRUTH = (255, 122, 30), (40, 170, 255)  # orange and blue, told apart by nearly everybody
+CLASS_COLOURS = (PREDICTED, (0, 158, 115), (204, 80, 160), (210, 180, 0), (120, 70, 200), (180, 60, 40))
 HEIGHT, WIDEST = 300, 1200  # of a panel, in pixels
 _MARGIN = 8
 _CAPTION = 30
@@ -31,13 +33,13 @@ def enlarged(image: Image) -> Image:
     return np.asarray(cv2.resize(image, size, interpolation=how))
 
 
-def captioned(panel: Image, text: str) -> Image:
+def captioned(panel: Image, text: str, colour: Colour | None = None) -> Image:
     """The panel with a line of text above; as wide as the text needs."""
     cv2 = opencv()
     font = (cv2.FONT_HERSHEY_SIMPLEX, 0.6)
     width = max(panel.shape[1], cv2.getTextSize(text, *font, 1)[0][0] + 4)
     strip = np.full((_CAPTION, width, 3), 255, dtype=np.uint8)
-    cv2.putText(strip, text, (2, 21), *font, (40, 40, 40), 1, cv2.LINE_AA)
+    cv2.putText(strip, text, (2, 21), *font, colour or (40, 40, 40), 1, cv2.LINE_AA)
     return np.concatenate([strip, _padded(panel, len(panel), width)])
 
 
