@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Task
+from casimir.tasks.task import Given, Opt, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.align.bitext import Bitext
@@ -131,12 +131,6 @@ def write(model: AlignModel, pairs: Pairs, given: Given, output: Path | None) ->
     return "".join(format_links(links) + "\n" for links in model.align(pairs.bitext))
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AlignModel:
-    from casimir.tasks.align.model import decode_model
-
-    return decode_model(meta, arrays)
-
-
 TASK = Task(
     name="align",
     title="Word alignment",
@@ -164,6 +158,6 @@ TASK = Task(
     score=score,
     compare=compare,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.align.model", "decode_model"),
     figures=lambda model: {"features": len(model.w), "fertility": model.fertility, "missed": model.missed},
 )

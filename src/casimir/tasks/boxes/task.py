@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Opt, Task
+from casimir.tasks.task import Given, Opt, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.boxes import BoxesModel, BoxScores, Image
@@ -56,12 +54,6 @@ def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path
     return format_boxes(images, model.find(images))
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoxesModel:
-    from casimir.tasks.boxes.model import decode_model
-
-    return decode_model(meta, arrays)
-
-
 TASK = Task(
     name="boxes",
     title="Boxes",
@@ -85,6 +77,6 @@ TASK = Task(
     score=score,
     compare=compare,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.boxes.model", "decode_model"),
     figures=lambda model: {"cell": model.cell, "words": len(model.words)},
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Table, Task
+from casimir.tasks.task import Given, Opt, Table, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.scores import IntArray
@@ -248,12 +248,6 @@ def write(model: Model, images: Images, given: Given, output: Path | None) -> st
     return format_found(names, found if len(found) > 1 else next(iter(found.values())))
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Model:
-    from casimir.tasks.localize.several import decode_localizer
-
-    return decode_localizer(meta, arrays)
-
-
 TASK = Task(
     name="localize",
     title="Localization",
@@ -286,6 +280,6 @@ TASK = Task(
     details=details,
     pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.localize.several", "decode_localizer"),
     figures=lambda model: {"descriptor": model.recipe.descriptor},
 )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Opt, Task, random_split
+from casimir.tasks.task import Given, Opt, Task, later, random_split
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.tasks.ocr.metrics import LetterScores
@@ -105,12 +102,6 @@ def write(model: OCRModel, words: WordImages, given: Given, output: Path | None)
     return "".join(f"{line}\n" for line in lines)
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> OCRModel:
-    from casimir.tasks.ocr.model import decode_model
-
-    return decode_model(meta, arrays)
-
-
 TASK = Task(
     name="ocr",
     title="Handwritten words",
@@ -140,6 +131,6 @@ TASK = Task(
     baselines=baselines,
     score=score,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.ocr.model", "decode_model"),
     figures=lambda model: {"features": model.feature_set},
 )

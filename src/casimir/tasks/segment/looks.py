@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +19,14 @@ class LookSettings:
     n_features   random Fourier features
     gamma        of the kernel exp(-gamma |z - z'|^2)
     lam          regularisation
+    stride       every so many superpixels are learned from: neighbours tell nearly the same
     """
 
     importance: Mapping[str, float]
     n_features: int
     gamma: float
     lam: float
+    stride: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +61,14 @@ def learn_look(
     fourier = FourierMap.fit(descriptors, settings.importance, settings.n_features, settings.gamma, rng)
     n_folds = max(folds) + 1
     ridge = FoldedRidge(settings.n_features + 1, n_folds, settings.lam)
-    for rows, fold, target, size in zip(_all_rows(settings, fourier, descriptors), folds, targets, sizes, strict=True):
-        ridge.add(fold, rows, target, size)
+    for k, (groups, fold, target, size) in enumerate(zip(descriptors, folds, targets, sizes, strict=True)):
+        some = slice(k % settings.stride, None, settings.stride)
+        rows = _rows(settings, fourier, {name: values[some] for name, values in groups.items()})
+        ridge.add(fold, rows, target[some], size[some])
     by_fold = [ridge.solve(without=fold) for fold in range(n_folds)]
     unseen = (Look(settings, fourier, by_fold[fold]) for fold in folds)
     scores = [look.score(groups) for look, groups in zip(unseen, descriptors, strict=True)]
     return Look(settings, fourier, ridge.solve()), scores
-
-
-def _all_rows(settings: LookSettings, fourier: FourierMap, descriptors: Sequence[Groups]) -> Iterator[Float32]:
-    return (_rows(settings, fourier, groups) for groups in descriptors)
 
 
 def _rows(settings: LookSettings, fourier: FourierMap, groups: Groups) -> Float32:

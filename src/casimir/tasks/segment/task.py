@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Task, lam_of
+from casimir.tasks.task import Given, Task, lam_of, later
 
 if TYPE_CHECKING:  # OpenCV and scikit-learn take a second to load, which --help need not wait for
     from casimir.tasks.segment.features import Features
@@ -132,12 +130,6 @@ def write(model: SegmentModel, pictures: Sequence[Picture], given: Given, output
         write_image(output / f"{picture.name}.png", model.predict(picture.image))
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SegmentModel:
-    from casimir.tasks.segment.model import decode_model
-
-    return decode_model(meta, arrays)
-
-
 TASK = Task(
     name="segment",
     title="Segmentation",
@@ -167,5 +159,5 @@ TASK = Task(
     compare=compare,
     pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.segment.model", "decode_model"),
 )
