@@ -21,6 +21,7 @@ from casimir.tasks.align.fertility import needed_fertility
 from casimir.tasks.align.guess import PREFIX, LinkGuess
 from casimir.tasks.align.lexicon import Lexicon
 from casimir.tasks.align.metrics import LinkScores, link_scores
+from casimir.tasks.align.mistakes import mistakes
 from casimir.tasks.align.rates import LinkRates
 from casimir.tasks.align.tuning import tuned_missed
 from casimir.tasks.arrays import checked_array
@@ -61,7 +62,8 @@ class AlignModel:
 
     def evaluate(self, bitext: Bitext) -> LinkScores:
         """Alignment error rate, precision and recall on pairs with links."""
-        return link_scores(bitext.gold, self.align(bitext))
+        found = self.align(bitext)
+        return replace(link_scores(bitext.gold, found), mistakes=mistakes(bitext, found))
 
     def names(self) -> list[str]:
         """What the weights belong to."""

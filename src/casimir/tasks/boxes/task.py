@@ -48,6 +48,15 @@ def compare(model: BoxesModel, images: Sequence[Image], given: Given) -> Mapping
     return {name: scores for name, scores in model.evaluate(images).items() if name != "casimir"}
 
 
+def draw(folder: Path, results: Sequence[tuple[BoxesModel, Sequence[Image]]], given: Given) -> list[Path]:
+    import numpy as np
+
+    from casimir.tasks.boxes.overlays import write_overlays
+
+    found = [box for model, images in results for box in model.find(images)]
+    return write_overlays(folder, [image for _, images in results for image in images], np.array(found))
+
+
 def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path | None) -> str:
     from casimir.tasks.boxes import format_boxes
 
@@ -66,7 +75,7 @@ TASK = Task(
     writes="the table of images with the box that was found in each.",
     units="images",
     examples=(
-        "casimir train boxes --model out/",
+        "casimir train boxes --model out/ --pictures seen/",
         "casimir train boxes --train boxes.csv --dev dev.csv --model out/ --cell 16 --lam 0.1/n",
     ),
     columns={"mean IoU": "mean_iou", "CorLoc": "corloc", "images": "n"},
@@ -76,6 +85,7 @@ TASK = Task(
     train=train,
     score=score,
     compare=compare,
+    pictures=draw,
     write=write,
     decode=later("casimir.tasks.boxes.model", "decode_model"),
     figures=lambda model: {"cell": model.cell, "words": len(model.words)},

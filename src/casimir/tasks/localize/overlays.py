@@ -10,13 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from casimir._boxes import iou
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import IntArray
 from casimir.tasks.localize.model import Found
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.localize.pool import Images
-from casimir.tasks.opencv import opencv
-from casimir.tasks.panels import CLASS_COLOURS, PREDICTED, TRUTH, Colour, Image, captioned, enlarged, sheet, spread
-from casimir.tasks.segment.pictures import write_image
+from casimir.tasks.panels import (
+    CLASS_COLOURS,
+    PREDICTED,
+    TRUTH,
+    Colour,
+    Image,
+    captioned,
+    enlarged,
+    outline,
+    write_pictures,
+)
 
 _COLUMNS = 4
 
@@ -48,6 +56,10 @@ class Overlay:
     colours: Mapping[str, Colour] = field(default_factory=dict)
 
     @property
+    def name(self) -> str:
+        return self.picture.name
+
+    @property
     def rank(self) -> float:
         return float(np.mean([guess.rank for guess in self.guesses.values()]))
 
@@ -60,12 +72,11 @@ class Overlay:
         of their classes."""
         pixels = self.picture.read()
         panel = enlarged(pixels)
-        scale = np.array(panel.shape[:2]) / pixels.shape[:2]
         for guess in self.guesses.values():
             if guess.truth is not None:
-                _outline(panel, guess.truth, scale, TRUTH, 4)
+                outline(panel, guess.truth, pixels.shape, TRUTH, 4)
         for name, guess in self.guesses.items():
-            _outline(panel, guess.box, scale, self.colours.get(name, PREDICTED), 2)
+            outline(panel, guess.box, pixels.shape, self.colours.get(name, PREDICTED), 2)
         for name, guess in reversed(self.guesses.items()):
             told = f"{name}: {guess.told()}" if self.colours else guess.told()
             panel = captioned(panel, told, self.colours.get(name))
@@ -90,33 +101,8 @@ def overlays_of(images: Images, found: Mapping[str, Found], every_class: bool = 
     return drawn
 
 
-def write_overlays(folder: Path, overlays: Sequence[Overlay], count: int = 12) -> list[Path]:
-    """PNG files of some pictures, from the worst to the best, and overview.png with all of these."""
-    ranked = sorted(overlays, key=lambda one: one.rank)
-    chosen = [ranked[place] for place in spread(len(ranked), count)]
-    drawn = [overlay.draw() for overlay in chosen]
-    files = [folder / f"{name}.png" for name in _file_names([overlay.picture.name for overlay in chosen])]
-    for file, image in zip(files, drawn, strict=True):
-        write_image(file, image)
-    has_truth = any(overlay.has_truth for overlay in chosen)
+def write_overlays(folder: Path, overlays: Sequence[Overlay]) -> list[Path]:
+    has_truth = any(overlay.has_truth for overlay in overlays)
     blue = "blue: the truth;  from the worst to the best" if has_truth else "from the least score to the largest"
-    legend = f"{'other colours' if chosen[0].colours else 'orange'}: what was found;  {blue}"
-    write_image(folder / "overview.png", captioned(sheet(drawn, _COLUMNS), f" {legend}"))
-    return [*files, folder / "overview.png"]
-
-
-def _outline(panel: Image, box: IntArray, scale: FloatArray, colour: Colour, width: int) -> None:
-    """Draw the border of a box of the original image on its panel, which is scale[2] times as high and wide."""
-    ends = np.concatenate([box[:2] * scale, (box[2:] + 1) * scale - 1]).round().astype(int).tolist()
-    top, left, bottom, right = ends
-    opencv().rectangle(panel, (left, top), (right, bottom), colour, width, opencv().LINE_AA)
-
-
-def _file_names(names: Sequence[str]) -> list[str]:
-    """Pictures' names without what a file name cannot hold, all different, and none that of the overview."""
-    given: list[str] = []
-    for name in names:
-        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name) or "picture"
-        wanted = (plain if k == 1 else f"{plain}-{k}" for k in itertools.count(1))
-        given.append(next(free for free in wanted if free.lower() not in {"overview", *map(str.lower, given)}))
-    return given
+    legend = f"{'other colours' if overlays[0].colours else 'orange'}: what was found;  {blue}"
+    return write_pictures(folder, overlays, _COLUMNS, legend)

@@ -1,9 +1,10 @@
 """Named entity recognition: column files, tagging schemes, features and the entity F1 of the CoNLL shared tasks."""
 
+from casimir.tasks.counts import Counts
 from casimir.tasks.tag.columns import parse_conll, read_conll
 from casimir.tasks.tag.corpus import Corpus, Sentence
 from casimir.tasks.tag.features import FEATURE_SETS, extract, iter_features
-from casimir.tasks.tag.metrics import Counts, EntityScores, entity_scores
+from casimir.tasks.tag.metrics import EntityScores, entity_scores
 from casimir.tasks.tag.schemes import Scheme, Span, convert, detect_scheme, spans
 from casimir.tasks.tag.writer import format_conll, write_conll
 

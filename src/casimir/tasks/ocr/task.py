@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
     from casimir.tasks.ocr.words import WordImages
 
 ALONE = "letters one by one"
+_DRAWN_FROM = 1000  # words
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,15 @@ def score(model: OCRModel, words: WordImages, given: Given) -> LetterScores:
     return model.evaluate(words)
 
 
+def draw(folder: Path, results: Sequence[tuple[OCRModel, WordImages]], given: Given) -> list[Path]:
+    from casimir.tasks.ocr.pictures import write_words
+    from casimir.tasks.panels import spread
+
+    model, words = results[0]  # with folds, of the first
+    some = words.select(spread(len(words), _DRAWN_FROM))
+    return write_words(folder, some, model.read(some))
+
+
 def write(model: OCRModel, words: WordImages, given: Given, output: Path | None) -> str:
     """One word per line; with --keep-gold the true word, a tab, and what was read."""
     lines = model.read(words)
@@ -114,7 +125,7 @@ TASK = Task(
     writes="one word per line.",
     units="words",
     examples=(
-        "casimir train ocr --model out/",
+        "casimir train ocr --model out/ --pictures seen/",
         "casimir train ocr --train letter.data.gz --model out/",
         "casimir train ocr --train letters.npz --model out/ --train-folds 0,1,2 --features pixels --json > run.json",
     ),
@@ -130,6 +141,7 @@ TASK = Task(
     train=train,
     baselines=baselines,
     score=score,
+    pictures=draw,
     write=write,
     decode=later("casimir.tasks.ocr.model", "decode_model"),
     figures=lambda model: {"features": model.feature_set},

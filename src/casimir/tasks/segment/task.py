@@ -120,7 +120,7 @@ def draw(folder: Path, results: Sequence[tuple[SegmentModel, Seen]], given: Give
 
 
 def write(model: SegmentModel, pictures: Sequence[Picture], given: Given, output: Path | None) -> None:
-    from casimir.tasks.segment.pictures import write_image
+    from casimir.tasks.opencv import write_image
 
     if output is None:
         raise ValueError("Masks are PNG files; say in which folder to write them: --output DIR.")

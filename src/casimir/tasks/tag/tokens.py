@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from casimir.scores import IntArray
+from casimir.tasks.counts import Counts
 from casimir.tasks.tag.bootstrap import interval
-from casimir.tasks.tag.metrics import Counts
 
 
 @dataclass(frozen=True, slots=True)
