@@ -52,11 +52,13 @@ class Options:
         ),
     ] = None
     no_cache: Annotated[bool, Opt("Keep no features.")] = False
-    score: Annotated[str, Opt("linear, or the paper's non-linear elu.", choices=("linear", "elu"))] = "linear"
+    score: Annotated[
+        str, Opt("How a box is scored: linear, or the paper's non-linear elu.", choices=("linear", "elu"))
+    ] = "linear"
     features: Annotated[
         str | None,
         Opt(
-            "paper, geometry (and where boxes lie), full (and what is near) or raw. Default: full; elu geometry.",
+            "Of a box: paper, geometry (where it lies too), full (what is near too), raw. Default: full; elu geometry.",
             choices=("full", "geometry", "paper", "raw"),
             metavar="NAME",
         ),

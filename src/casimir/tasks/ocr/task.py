@@ -120,7 +120,7 @@ TASK = Task(
 
     The file holds Taskar's words or others like them: a row of 16 x 8 letter images each. The report compares the chain
     with letters that are read one by one, on words that were held out.""",
-    data="letter.data, plain or .gz, or an .npz file.",
+    data="Handwritten words: letter.data, plain or .gz, or an .npz file.",
     scores="accuracy of letters and of whole words.",
     writes="one word per line.",
     units="words",
