@@ -71,9 +71,9 @@ void check_equal_rows(std::int64_t dim, Random& random) {
 
 /// Normal numbers, those below 2^-14, both signs and zeros.
 void check_half() {
-  const std::pair<int, double> known[] = {{0x3c00, 1.0},         {0xc000, -2.0},           {0x7bff, 65504.0}, {0x0000, 0.0},
-                                          {0x0001, 0x1p-24},     {0x83ff, -0x1.ff8p-15},   {0x0400, 0x1p-14},
-                                          {0x3555, 0x1.554p-2}};
+  const std::pair<int, double> known[] = {{0x3c00, 1.0},     {0xc000, -2.0},      {0x7bff, 65504.0},
+                                          {0x0000, 0.0},     {0x0001, 0x1p-24},   {0x83ff, -0x1.ff8p-15},
+                                          {0x0400, 0x1p-14}, {0x3555, 0x1.554p-2}};
   for (const auto& [bits, value] : known)
     check(static_cast<double>(casimir::Half{static_cast<std::uint16_t>(bits)}) == value);
 }

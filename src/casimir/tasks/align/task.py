@@ -113,6 +113,7 @@ def train(pairs: Pairs, given: Given, callbacks: tuple[Any, ...]) -> AlignModel:
         missed=missed_of(o.missed),
         fertility=o.fertility,
         callbacks=callbacks,
+        say=given.say,
         **arguments,
     )
     return replace(found, thresholds=thresholds(found.features.words, pairs.bitext))

@@ -37,7 +37,7 @@ def train(images: Sequence[Image], given: Given, callbacks: tuple[Any, ...]) -> 
     from casimir.tasks import boxes
 
     o, arguments = given.options, given.fit.arguments(len(images))
-    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, **arguments)
+    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, track=given.track, **arguments)
 
 
 def score(model: BoxesModel, images: Sequence[Image], given: Given) -> BoxScores:

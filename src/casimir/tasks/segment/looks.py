@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from casimir.tasks.segment.fourier import FourierMap, Groups
 from casimir.tasks.segment.ridge import FoldedRidge
 from casimir.tasks.segment.superpixels import Float32
+
+Track = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Look:
 
     def score(self, groups: Groups) -> Float32:
         """float32[p]."""
-        return np.asarray(_rows(self.settings, self.fourier, groups) @ self.weights, dtype=np.float32)
+        features = self.fourier.of(self.fourier.scaled(groups, self.settings.importance))
+        return np.asarray(features @ self.weights[:-1] + self.weights[-1], dtype=np.float32)
 
 
 def learn_look(
@@ -52,6 +56,7 @@ def learn_look(
     sizes: Sequence[Float32],
     folds: Sequence[int],
     rng: np.random.Generator,
+    track: Track = lambda items, what: items,
 ) -> tuple[Look, list[Float32]]:
     """The look learned from all pictures, and the score of every picture by what the other folds teach.
 
@@ -61,7 +66,8 @@ def learn_look(
     fourier = FourierMap.fit(descriptors, settings.importance, settings.n_features, settings.gamma, rng)
     n_folds = max(folds) + 1
     ridge = FoldedRidge(settings.n_features + 1, n_folds, settings.lam)
-    for k, (groups, fold, target, size) in enumerate(zip(descriptors, folds, targets, sizes, strict=True)):
+    pictures = list(zip(descriptors, folds, targets, sizes, strict=True))
+    for k, (groups, fold, target, size) in enumerate(track(pictures, "learning from pictures")):
         some = slice(k % settings.stride, None, settings.stride)
         rows = _rows(settings, fourier, {name: values[some] for name, values in groups.items()})
         ridge.add(fold, rows, target[some], size[some])

@@ -17,8 +17,9 @@ from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.boundaries import N_EDGE_FEATURES
-from casimir.tasks.segment.features import Features, Track, learn_features, resized_mask
+from casimir.tasks.segment.features import Features, learn_features, resized_mask
 from casimir.tasks.segment.graphs import CutModel, ImageGraph, PixelHamming, best_labels, edge_weights, structure
+from casimir.tasks.segment.looks import Track
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture, check_image
 from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_features
