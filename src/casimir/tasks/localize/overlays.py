@@ -77,7 +77,7 @@ class Overlay:
                 outline(panel, guess.truth, pixels.shape, TRUTH, 4)
         for name, guess in self.guesses.items():
             outline(panel, guess.box, pixels.shape, self.colours.get(name, PREDICTED), 2)
-        for name, guess in reversed(self.guesses.items()):
+        for name, guess in reversed(list(self.guesses.items())):
             told = f"{name}: {guess.told()}" if self.colours else guess.told()
             panel = captioned(panel, told, self.colours.get(name))
         return captioned(panel, self.picture.name)

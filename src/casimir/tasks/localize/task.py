@@ -228,7 +228,8 @@ def _joined(model: Model, by_class: Mapping[str, LocalizeScores]) -> Scores:
 def details(scores: Scores) -> list[Table]:
     by_class = getattr(scores, "by_class", {})
     rows = [(name, one.corloc, one.ap, one.mean_iou, one.n) for name, one in by_class.items()]
-    return [Table(["class", "CorLoc", "AP", "mean IoU", "images"], rows)] if rows else []
+    note = "The figures above are means over the classes."
+    return [Table(["class", "CorLoc", "AP", "mean IoU", "images"], rows, note)] if rows else []
 
 
 def draw(folder: Path, results: Sequence[tuple[Model, Images]], given: Given) -> list[Path]:
