@@ -1,7 +1,8 @@
 """Every code block of the README and the guides runs, and so do the examples.
 
 ```python blocks of one page share a namespace, from top to bottom, in an empty folder. Of ```sh blocks the lines that
-call `casimir` are run, in a folder with small files train.conll, dev.conll and new.conll.
+call `casimir` are run, in a folder with small files train.conll, dev.conll and new.conll. Commands in sentences and in
+help texts must have names and options that there are.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from casimir.cli import app
+from casimir.cli.commands import EVALUATE_EXAMPLES, PREDICT_EXAMPLES
+from casimir.cli.experiment import RUN_EXAMPLES
 from casimir.datasets import load_news
 from casimir.tasks.ner import read_conll, write_conll
+from casimir.tasks.registry import tasks
 from casimir.testing import StructureContract
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,6 +106,35 @@ def test_commands_run(page: Path, corpus_folder: Path, monkeypatch: pytest.Monke
         for line in text.replace("\\\n", " ").splitlines():
             if line.startswith("casimir "):
                 run_command(line)
+
+
+def documented() -> list[tuple[str, str]]:
+    """(where, command) of every `casimir ...` in the pages, in blocks or in a sentence, and in the help of commands."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines = re.findall(r"^casimir [a-z].*$", "".join(block for _, block in blocks(page, "sh")), re.MULTILINE)
+        lines += [" ".join(line.split()) for line in re.findall(r"(?<!`)`(casimir [a-z][^`]*)`(?!`)", text)]
+        found += [(page.name, line) for line in lines]
+    for task in tasks().values():
+        found += [(f"casimir train {task.name} --help", line) for line in task.examples]
+    texts = EVALUATE_EXAMPLES, PREDICT_EXAMPLES, RUN_EXAMPLES
+    return found + [("--help", line) for text in texts for line in text.splitlines() if line.startswith("casimir ")]
+
+
+@pytest.mark.parametrize(("where", "line"), documented())
+def test_documented_commands_are_understood(where: str, line: str) -> None:
+    """The command is there, and its options too: nothing is run."""
+    command: Any = typer.main.get_command(app)
+    words = shlex.split(re.split(r" [<>|] ", line)[0])[1:]
+    if "pick" in words:  # the task that docs/extending.md declares
+        return
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
+        assert words[0] in command.commands, f"{where}: {line}"
+        command = command.commands[words.pop(0)]
+    options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    for word in words:
+        assert not word.startswith("--") or word in options or word == "--help", f"{where}: {line} has no {word}"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

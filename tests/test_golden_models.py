@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import pkgutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import casimir as cs
+import casimir.tasks
+from casimir.datasets.blobs import make_blobs
 from casimir.datasets.handwriting import make_words
 from casimir.datasets.objects import load_objects
 from casimir.tasks.align.bitext import format_links, parse_bitext
@@ -91,3 +95,47 @@ def test_localize(name: str, second: list[int], confidence: list[float]) -> None
     found = model.find(CandidateSet(["a", "b"], list(offered), descriptors, shapes=shapes))
     assert found.boxes.tolist() == [[12, 1, 42, 30], second]
     np.testing.assert_allclose(found.confidence, confidence, rtol=1e-5)
+
+
+def test_localize_with_several_classes() -> None:
+    model = cs.load(GOLDEN.parent / "tasks-3" / "localize-classes")
+    rng = np.random.default_rng(0)
+    low = rng.integers(0, 40, size=(2, 6, 2))
+    offered = np.concatenate([low, low + rng.integers(1, 40, size=(2, 6, 2))], axis=2)
+    descriptors = [rng.random((6, 621), dtype=np.float32) for _ in range(2)]
+    found = model.find_all(CandidateSet(["a", "b"], list(offered), descriptors))
+    assert model.pictures == list("abcde")
+    assert {name: own.boxes[:, 0].tolist() for name, own in found.items()} == {"cat": [34, 20], "dog": [12, 11]}
+    np.testing.assert_allclose(found["dog"].confidence, [0.00984086, 0.01032943], rtol=1e-5)
+
+
+def test_segment() -> None:
+    pytest.importorskip("cv2.ximgproc")
+    mask = cs.load(GOLDEN.parent / "tasks-3" / "segment").predict(make_blobs()[5].image)
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    assert (rows[0], rows[-1], columns[0], columns[-1]) == (18, 31, 26, 43)
+    assert abs(int(mask.sum()) - 190) <= 4  # superpixels of another OpenCV may differ by a pixel
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "labels"),
+    [
+        ("tag", "the\ncats\nbark\n.\n", ["DT", "NNS", "VBP", "."]),
+        ("pos", "a\ndog\nsleeps\nhere\n", ["DT", "NN", "VBZ", "RB"]),
+        ("chunk", "a DT\ndog NN\nsleeps VBZ\nhere RB\n", ["B-NP", "I-NP", "B-VP", "B-ADVP"]),
+    ],
+)
+def test_taggers(name: str, new: str, labels: list[str]) -> None:
+    model = cs.load(GOLDEN.parent / "tasks-3" / name)
+    assert model.tag(parse_conll(new, labelled=False)) == [labels]
+
+
+def test_the_baseline_of_a_tagger() -> None:
+    model = cs.load(GOLDEN.parent / "tasks-3" / "tag" / "baselines" / "most frequent label")
+    assert model.tag(parse_conll("the\ndogs\nwhistle\n", labelled=False)) == [["DT", "NNS", "."]]
+
+
+def test_every_task_has_a_golden_model() -> None:
+    kinds = {json.loads(file.read_text())["kind"] for file in GOLDEN.parent.glob("tasks-*/*/model.json")}
+    own = {one.name for one in pkgutil.iter_modules(casimir.tasks.__path__) if one.ispkg}
+    assert kinds == own

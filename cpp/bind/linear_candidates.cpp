@@ -2,6 +2,13 @@
 
 #include "problem.hpp"
 
+// numpy.float16
+template <>
+struct nb::detail::dtype_traits<casimir::Half> {
+  static constexpr nb::dlpack::dtype value{static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+  static constexpr auto name = const_name("float16");
+};
+
 namespace {
 
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
@@ -42,7 +49,7 @@ void bind_storage(nb::module_& m) {
         nb::arg("features").noconvert(), nb::arg("y").noconvert().none(), nb::arg("cost").noconvert().none(),
         nb::arg("truth").noconvert().none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
         nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
-        "A Problem of candidate lists with dense features, float64 or float32 [N, d].");
+        "A Problem of candidate lists with dense features, float64, float32 or float16 [N, d].");
 }
 
 }  // namespace
@@ -50,4 +57,5 @@ void bind_storage(nb::module_& m) {
 void bind_linear_candidates(nb::module_& m) {
   bind_storage<double>(m);
   bind_storage<float>(m);
+  bind_storage<casimir::Half>(m);
 }

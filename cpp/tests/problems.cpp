@@ -102,7 +102,9 @@ std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t 
   }
   const std::int64_t total = lists->offsets.back();
   for (std::int64_t j = 0; j < total * dim; ++j) {
-    lists->f32.push_back(static_cast<float>(random.uniform(-1.0, 1.0)));
+    const casimir::Half value{static_cast<std::uint16_t>(random.below(0x3c00) + 0x8000 * random.below(2))};  // |x| < 1
+    lists->f16.push_back(value);
+    lists->f32.push_back(value);
     lists->f64.push_back(lists->f32.back());
   }
   lists->cost = random.uniforms(total, 0.2, 1.0);
@@ -116,6 +118,7 @@ std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t 
   };
   lists->problem = make(casimir::DenseRows(lists->f64.data(), dim));
   lists->problem32 = make(casimir::DenseRows(lists->f32.data(), dim));
+  lists->problem16 = make(casimir::DenseRows(lists->f16.data(), dim));
   return lists;
 }
 

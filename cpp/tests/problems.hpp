@@ -35,11 +35,12 @@ struct CandidateArrays {
   std::vector<std::int64_t> offsets;
   std::vector<double> f64, cost;
   std::vector<float> f32;
+  std::vector<casimir::Half> f16;
   std::vector<std::int32_t> y;
-  std::unique_ptr<casimir::LinearCandidates> problem, problem32;  // the same features in both storages
+  std::unique_ptr<casimir::LinearCandidates> problem, problem32, problem16;  // the same features in all storages
 };
 
-/// The features are representable as float32.
+/// The features are representable as float16.
 std::unique_ptr<CandidateArrays> random_candidates(std::int64_t n, std::int64_t dim, Random& random);
 
 struct ClassArrays {

@@ -46,8 +46,10 @@ void check_storages_agree(const CandidateArrays& lists, Random& random) {
   const std::vector<double> w = random.uniforms(lists.problem->n_params(), -1.0, 1.0);
   const Smoothing smoothing{SmoothingKind::kEntropy, 1, 1.0};
   const auto wide = sum_of_gradients(*lists.problem, w, smoothing, 1);
-  const auto narrow = sum_of_gradients(*lists.problem32, w, smoothing, 1);
-  for (std::size_t j = 0; j < wide.size(); ++j) check_close(narrow[j], wide[j], 1e-13);
+  for (const auto* problem : {lists.problem32.get(), lists.problem16.get()}) {
+    const auto narrow = sum_of_gradients(*problem, w, smoothing, 1);
+    for (std::size_t j = 0; j < wide.size(); ++j) check_close(narrow[j], wide[j], 1e-13);
+  }
 }
 
 /// Equal rows have equal scores, bit for bit, wherever they stand: ties are ties.
@@ -65,6 +67,15 @@ void check_equal_rows(std::int64_t dim, Random& random) {
       check(scores[0] == scores[1]);
       check(rows.squared_distance(2, 7) == 0.0);
     }
+}
+
+/// Normal numbers, those below 2^-14, both signs and zeros.
+void check_half() {
+  const std::pair<int, double> known[] = {{0x3c00, 1.0},     {0xc000, -2.0},      {0x7bff, 65504.0},
+                                          {0x0000, 0.0},     {0x0001, 0x1p-24},   {0x83ff, -0x1.ff8p-15},
+                                          {0x0400, 0x1p-14}, {0x3555, 0x1.554p-2}};
+  for (const auto& [bits, value] : known)
+    check(static_cast<double>(casimir::Half{static_cast<std::uint16_t>(bits)}) == value);
 }
 
 void check_dense_rows(std::int64_t dim, Random& random) {
@@ -102,6 +113,7 @@ void check_decode(const CandidateArrays& lists, Random& random) {
 
 void test_candidates() {
   Random random(5);
+  check_half();
   for (const std::int64_t dim : {1, 3, 4, 7, 8, 17, 31, 64, 2048, 2053}) {
     check_equal_rows(dim, random);
     check_dense_rows(dim, random);

@@ -35,6 +35,19 @@ V load(const float* x) {
 #endif
 }
 
+V load(const Half* x) {
+#if defined(__AVX512F__) && defined(__F16C__)
+  const __m256 f = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+  return reinterpret_cast<V>(_mm512_mask_cvtps_pd(_mm512_setzero_pd(), 0xff, f));
+#elif defined(__AVX__) && defined(__F16C__)
+  return reinterpret_cast<V>(_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)))));
+#else
+  V v;
+  for (int j = 0; j < kWidth; ++j) v[j] = static_cast<double>(static_cast<float>(x[j]));
+  return v;
+#endif
+}
+
 /// `count` entries, 0 < count < kWidth, then zeros.
 #if defined(__AVX512F__) && defined(__AVX512VL__)
 V load_some(const double* x, std::int64_t count) {
@@ -44,7 +57,7 @@ V load_some(const float* x, std::int64_t count) {
   const auto mask = static_cast<__mmask8>((1 << count) - 1);
   return reinterpret_cast<V>(_mm512_maskz_cvtps_pd(mask, _mm256_maskz_loadu_ps(mask, x)));
 }
-#else
+#endif
 template <class T>
 V load_some(const T* x, std::int64_t count) {
   V v{};
@@ -52,7 +65,6 @@ V load_some(const T* x, std::int64_t count) {
     if (j < count) v[j] = x[j];
   return v;
 }
-#endif
 
 struct Whole {
   template <class T>
@@ -136,19 +148,19 @@ void add_scaled(const T* x, double scale, std::int64_t begin, std::int64_t end, 
 }  // namespace
 
 void DenseRows::dots(std::int64_t first, std::int64_t count, const WeightView& w, double* out) const {
-  f64_ ? dot_all(dim_, f64_ + first * dim_, count, w, out) : dot_all(dim_, f32_ + first * dim_, count, w, out);
+  with_rows([&](const auto* x) { dot_all(dim_, x + first * dim_, count, w, out); });
 }
 
 double DenseRows::inner(std::int64_t a, std::int64_t b) const {
-  return f64_ ? dot_rows(dim_, f64_ + a * dim_, f64_ + b * dim_) : dot_rows(dim_, f32_ + a * dim_, f32_ + b * dim_);
+  return with_rows([&](const auto* x) { return dot_rows(dim_, x + a * dim_, x + b * dim_); });
 }
 
 double DenseRows::squared_distance(std::int64_t a, std::int64_t b) const {
-  return f64_ ? distance(dim_, f64_ + a * dim_, f64_ + b * dim_) : distance(dim_, f32_ + a * dim_, f32_ + b * dim_);
+  return with_rows([&](const auto* x) { return distance(dim_, x + a * dim_, x + b * dim_); });
 }
 
 void DenseRows::add_to(std::int64_t row, double scale, std::int64_t begin, std::int64_t end, double* out) const {
-  f64_ ? add_scaled(f64_ + row * dim_, scale, begin, end, out) : add_scaled(f32_ + row * dim_, scale, begin, end, out);
+  with_rows([&](const auto* x) { add_scaled(x + row * dim_, scale, begin, end, out); });
 }
 
 }  // namespace casimir

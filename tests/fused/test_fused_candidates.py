@@ -42,7 +42,7 @@ def composed(data: dict[str, Any], w: np.ndarray, smoothing: Any, mu: float) -> 
     return smoothed.value - scores.nodes[rows], gradient, smoothed
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize("mu", [0.2, 3.0])
 def test_full_pass_equals_composed(dtype: Any, smoothing: Any, mu: float) -> None:
@@ -108,7 +108,7 @@ def test_svrg_and_sgd_epochs_follow_dense_steps() -> None:
     np.testing.assert_allclose(w, dense, atol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("pairwise", [False, True])
 def test_dual_ascends_and_its_gap_is_the_duality_gap(dtype: Any, pairwise: bool) -> None:
     data, lam = instance(n=30, dim=8, dtype=dtype), 0.05
@@ -196,6 +196,6 @@ def test_wrong_shapes_are_refused(change: dict[str, Any], message: str) -> None:
 
 def test_arrays_of_another_type_are_never_converted() -> None:
     data = instance()
-    for name, dtype in (("offsets", np.int32), ("features", np.float16), ("y", np.int64), ("cost", np.float32)):
+    for name, dtype in (("offsets", np.int32), ("features", np.longdouble), ("y", np.int64), ("cost", np.float32)):
         with pytest.raises(TypeError):
             core.linear_candidates(**(data | {name: data[name].astype(dtype)}))

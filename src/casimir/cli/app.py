@@ -23,20 +23,20 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # boxes of rich leave some 16 columns of 80 to the texts
 )
-app.command("demo")(demo.demo)
+app.command("demo", short_help="Train and show a named-entity tagger, in under a minute.")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 for task in tasks().values():
     made = commands.train_command(task)
-    train.command(task.name, help=_flowing(made), epilog=commands.train_examples(task))(made)
+    train.command(task.name, help=_flowing(made), short_help=task.title, epilog=commands.train_examples(task))(made)
 app.add_typer(train, name="train")
-for name, made, examples in (
-    ("evaluate", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
-    ("predict", commands.predict_command(), commands.PREDICT_EXAMPLES),
-    ("report", commands.report_command(), commands.REPORT_EXAMPLES),
+for name, short, made, examples in (
+    ("evaluate", "Scores of a model on labelled data.", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
+    ("predict", "What a model predicts for new data.", commands.predict_command(), commands.PREDICT_EXAMPLES),
+    ("report", "A page about a tagger on labelled data.", commands.report_command(), commands.REPORT_EXAMPLES),
 ):
-    app.command(name, help=_flowing(made), epilog=examples)(made)
+    app.command(name, help=_flowing(made), short_help=short, epilog=examples)(made)
 
 app.command("cluster", help=_flowing(cluster.cluster), epilog=cluster.EXAMPLES)(cluster.cluster)
 

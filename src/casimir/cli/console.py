@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from casimir.tasks.text import encoded, write_text
 
-INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shells expect
 
 
 @cache
@@ -41,13 +43,16 @@ def say(console: Console, text: str, style: str | None = None) -> None:
 
 @contextmanager
 def clear_ends() -> Iterator[None]:
-    """Errors end in one sentence and exit code 2, Ctrl-C in 130; warnings become notes."""
+    """Errors end in one sentence and exit code 2, Ctrl-C in 130; warnings become notes.
+
+    A run that the system ends, by SIGTERM, ends like one after Ctrl-C, but in 143.
+    """
 
     def note(message: Any, *_: Any, **__: Any) -> None:
         say(err(), f"note: {message}", "yellow")
 
     _write_anything()
-    with warnings.catch_warnings():
+    with _terminable(), warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = note
         try:
@@ -60,6 +65,29 @@ def clear_ends() -> Iterator[None]:
         except KeyboardInterrupt:
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does, so that the best model so far is saved."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield
+        return
+    told = []
+
+    def stop(*_: Any) -> None:
+        told.append(True)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except typer.Exit:
+        if told:
+            raise typer.Exit(TERMINATED) from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _write_anything() -> None:

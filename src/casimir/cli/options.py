@@ -43,7 +43,12 @@ Lam = Annotated[
     str | None,
     typer.Option(metavar="X", callback=_check_lam, help="Regularisation: a number, or X/n. Default: the task's own."),
 ]
-Solver = Annotated[str, typer.Option(metavar="NAME", callback=one_of(SOLVER_NAMES), help=", ".join(SOLVER_NAMES) + ".")]
+Solver = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", callback=one_of(SOLVER_NAMES), help=f"What minimises the objective: {', '.join(SOLVER_NAMES)}."
+    ),
+]
 Tol = Annotated[float, typer.Option(min=0.0, metavar="X", help="Certified relative gap at which to stop.")]
 Epochs = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop after this many epochs at the latest. Default: 500.")

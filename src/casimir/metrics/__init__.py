@@ -4,7 +4,8 @@ Labels are lists of lists, as taggers take and return them. `casimir.metrics.sco
 """
 
 from casimir.metrics.averages import f1_score, precision_recall_fscore_support, precision_score, recall_score
-from casimir.metrics.entities import Counts, EntityScores, entity_scores
+from casimir.metrics.counts import Counts
+from casimir.metrics.entities import EntityScores, entity_scores
 from casimir.metrics.flat import (
     flat_accuracy_score,
     flat_classification_report,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from casimir.metrics.entities import Counts, EntityScores, entity_scores
+from casimir.metrics.counts import Counts
+from casimir.metrics.entities import EntityScores, entity_scores
 from casimir.metrics.strict import guess_scheme, scheme_name
 
 Labels = Sequence[Sequence[str]]

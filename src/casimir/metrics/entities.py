@@ -18,40 +18,10 @@ from functools import partial
 import numpy as np
 
 from casimir.metrics.bootstrap import interval
+from casimir.metrics.counts import Counts
 from casimir.metrics.schemes import Span, spans
 from casimir.metrics.strict import strict_spans
 from casimir.scores import IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Entities of one type, or of all: true ones (support), predicted ones, and those that are both."""
-
-    correct: int = 0
-    predicted: int = 0
-    support: int = 0
-
-    @property
-    def precision(self) -> float:
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.correct / self.support if self.support else 0.0
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.correct / (self.predicted + self.support) if self.correct else 0.0
-
-    def to_dict(self) -> dict[str, float | int]:
-        return {
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "support": self.support,
-            "predicted": self.predicted,
-            "correct": self.correct,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from casimir.metrics.bootstrap import interval
-from casimir.metrics.entities import Counts
+from casimir.metrics.counts import Counts
 from casimir.scores import IntArray
 
 

@@ -14,8 +14,9 @@ from casimir._validate import all_finite, as_float, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
 
-FeatureArray = npt.NDArray[np.float64] | npt.NDArray[np.float32]
+FeatureArray = npt.NDArray[np.float64] | npt.NDArray[np.float32] | npt.NDArray[np.float16]
 
+_STORAGES = (np.float64, np.float32, np.float16)
 _BLOCK = 256  # rows that are widened to float64 at a time: they stay in the cache
 
 
@@ -23,7 +24,8 @@ _BLOCK = 256  # rows that are widened to float64 at a time: they stay in the cac
 class LinearCandidateModel:
     """scores_i = features_i w: one row of features per candidate.
 
-    features  float64 or float32[N, d], the candidates of all examples one after another; sums are taken in float64
+    features  float64, float32 or float16[N, d], the candidates of all examples one after another; sums are taken in
+              float64
     offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
     """
 
@@ -31,14 +33,15 @@ class LinearCandidateModel:
     offsets: IntArray
 
     def __init__(self, features: Sequence[Any]) -> None:
-        """features: list of [m_i, d]. They are kept as float32 when all of them are float32 or float16."""
+        """features: list of [m_i, d], kept in the widest of their precisions."""
         given = [_rows(f, f"features[{i}]") for i, f in enumerate(sequence_of(features, "features"))]
         if not given or given[0].ndim != 2:
             raise ValueError("features must be a non-empty list of arrays [m_i, d], one per example.")
         for i, rows in enumerate(given):
             if rows.ndim != 2 or rows.shape[1] != given[0].shape[1]:
                 raise ValueError(f"features[{i}] has shape {list(rows.shape)}; it must be [m, {given[0].shape[-1]}].")
-        dtype = np.float32 if all(rows.dtype.kind == "f" and rows.dtype.itemsize <= 4 for rows in given) else np.float64
+        widest = np.result_type(*{rows.dtype for rows in given})
+        dtype = widest if widest in _STORAGES else np.float64
         offsets = offsets_of([len(rows) for rows in given])
         flat = np.empty((offsets[-1], given[0].shape[1]), dtype=dtype)
         np.concatenate(given, out=flat, casting="same_kind")
@@ -47,9 +50,10 @@ class LinearCandidateModel:
     @classmethod
     def of_rows(cls, features: FeatureArray, offsets: IntArray) -> LinearCandidateModel:
         """The model of rows that lie in one array already, which is not copied."""
-        if features.dtype not in (np.float32, np.float64) or features.ndim != 2 or not features.flags.c_contiguous:
+        if features.dtype not in _STORAGES or features.ndim != 2 or not features.flags.c_contiguous:
             raise ValueError(
-                f"features is {features.dtype}{list(features.shape)}; it must be a contiguous float32 or float64[N, d]."
+                f"features is {features.dtype}{list(features.shape)}; it must be a contiguous float64, float32 or "
+                "float16[N, d]."
             )
         model = cls.__new__(cls)
         model._keep(features, offsets)

@@ -1,4 +1,4 @@
-"""OpenCV, which is optional, and image files read with it."""
+"""OpenCV, which is optional, and image files read and written with it."""
 
 from __future__ import annotations
 
@@ -49,6 +49,20 @@ def decode_rgb(data: bytes, file: str | os.PathLike[str]) -> npt.NDArray[np.uint
     """uint8[H, W, 3]: red, green, blue. Grey images get three equal channels."""
     cv2 = opencv()
     return np.asarray(cv2.cvtColor(decode_image(data, cv2.IMREAD_COLOR, file), cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+def write_image(file: str | os.PathLike[str], image: npt.NDArray[Any]) -> None:
+    """An RGB image, or a mask as black and white."""
+    cv2 = opencv()
+    pixels = image.astype(np.uint8) * 255 if image.ndim == 2 else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
+    path = Path(file)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(cv2.imencode(path.suffix, pixels)[1].tobytes())
+    except OSError as error:
+        raise type(error)(
+            f"'{path}' cannot be written ({error.strerror}). Free some space or give a folder that you may write to."
+        ) from None
 
 
 def is_cut(data: bytes) -> bool:

@@ -9,7 +9,9 @@ import pytest
 
 from casimir.structures.matching import Matching
 from casimir.tasks.align import Links, link_scores, parse_links
+from casimir.tasks.align.bitext import parse_bitext
 from casimir.tasks.align.cost import LinkCost
+from casimir.tasks.align.mistakes import mistakes
 
 SHAPES = [(3, 4), (2, 3), (2, 2)]
 LINKS = [parse_links("1-1 1-2 2p3 3p1", (3, 3)), parse_links("1p1 1p2 2p1 2p2", (2, 2)), parse_links("", (2, 1))]
@@ -66,3 +68,10 @@ def test_alignment_error_rate() -> None:
     assert (perfect.aer, perfect.precision, perfect.recall) == (0.0, 1.0, 1.0)
     with pytest.raises(ValueError, match="links of 1 pairs for 2"):
         link_scores(gold, found[:1])
+
+
+def test_mistakes_are_counted_by_words() -> None:
+    bitext = parse_bitext("a b ||| x y\na b ||| x z\nb ||| y\n", "1-1 2p2\n1-1 2-2\n1-1\n")
+    found = [np.array([[0, 1], [1, 1]]), np.array([[1, 0]]), np.array([[0, 0]])]
+    seen = [(one.source, one.target, one.missed, one.wrong) for one in mistakes(bitext, found)]
+    assert seen == [("a", "x", 2, 0), ("a", "y", 0, 1), ("b", "x", 0, 1), ("b", "z", 1, 0)]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from typer.testing import CliRunner
+from voc_folder import write_voc
 
 import casimir as cs
 from casimir.cli import app
@@ -35,7 +36,7 @@ from casimir.tasks.localize import (
     train,
 )
 from casimir.tasks.localize.features import FeatureMap
-from casimir.tasks.localize.overlays import write_overlays
+from casimir.tasks.localize.overlays import Guess, Overlay, write_overlays
 
 cv2 = pytest.importorskip("cv2")
 pytest.importorskip("cv2.ximgproc")
@@ -261,9 +262,14 @@ def test_a_model_asks_for_the_weights_it_was_trained_with(pictures: list[Picture
 # --- pictures of results
 
 
+def overlays(pictures: list[Picture], found: Found) -> list[Overlay]:
+    pairs = zip(pictures, found.boxes, found.confidence.tolist(), strict=True)
+    return [Overlay(picture, {"oval": Guess(box, score, picture.box)}) for picture, box, score in pairs]
+
+
 def test_overlays_are_ranked_and_named(model: LocalizeModel, pictures: list[Picture], tmp_path: Path) -> None:
     found = model.find(collect(pictures[:3], HandMade()))
-    files = write_overlays(tmp_path / "seen", pictures[:3], found)
+    files = write_overlays(tmp_path / "seen", overlays(pictures[:3], found))
     assert {file.name for file in files} == {f"picture_{i}.png" for i in range(3)} | {"overview.png"}
     drawn = cv2.imread(str(tmp_path / "seen" / "picture_0.png"))[:, :, ::-1].reshape(-1, 3).tolist()
     assert [255, 122, 30] in drawn
@@ -274,7 +280,7 @@ def test_overlays_never_overwrite_each_other(pictures: list[Picture], tmp_path: 
     names = ["img.1", "img.2", "a b", "a_b", "overview"]
     named = [Picture(name, one.source, one.box) for name, one in zip(names, pictures, strict=False)]
     boxes = np.array([picture.box for picture in named])
-    files = write_overlays(tmp_path, named, Found(boxes, np.zeros(5)))
+    files = write_overlays(tmp_path, overlays(named, Found(boxes, np.zeros(5))))
     assert [file.stem for file in files] == ["img.1", "img.2", "a_b", "a_b-2", "overview-2", "overview"]
     assert len(list(tmp_path.iterdir())) == 6
 
@@ -282,7 +288,7 @@ def test_overlays_never_overwrite_each_other(pictures: list[Picture], tmp_path: 
 @pytest.mark.parametrize("shape", [(1, 20000), (20000, 1), (1, 1)])
 def test_overlays_of_elongated_pictures_stay_small(tmp_path: Path, shape: tuple[int, int]) -> None:
     picture = Picture("x", np.zeros((*shape, 3), dtype=np.uint8), np.array([0, 0, shape[0] - 1, shape[1] - 1]))
-    write_overlays(tmp_path, [picture], Found(np.array([picture.box]), np.zeros(1)))
+    write_overlays(tmp_path, overlays([picture], Found(np.array([picture.box]), np.zeros(1))))
     drawn = cv2.imread(str(tmp_path / "overview.png"))
     assert max(drawn.shape[:2]) < 6000
     assert (drawn[:, :, ::-1] == [255, 122, 30]).all(axis=2).any()
@@ -295,29 +301,9 @@ def invoke(*arguments: object) -> Any:
     return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
-def write_voc(root: Path, pictures: list[Picture]) -> Path:
-    """A VOC folder of pictures with an oval each; the last four are in the split val."""
-    for part in ("Annotations", "ImageSets/Main", "JPEGImages"):
-        (root / part).mkdir(parents=True)
-    names = [f"{i:06d}" for i in range(len(pictures))]
-    for name, picture in zip(names, pictures, strict=True):
-        pixels = picture.read()
-        (root / "JPEGImages" / f"{name}.jpg").write_bytes(cv2.imencode(".jpg", pixels[:, :, ::-1])[1].tobytes())
-        assert picture.box is not None
-        top, left, bottom, right = (picture.box + 1).tolist()
-        box = f"<xmin>{left}</xmin><ymin>{top}</ymin><xmax>{right}</xmax><ymax>{bottom}</ymax>"
-        size = f"<size><width>{pixels.shape[1]}</width><height>{pixels.shape[0]}</height></size>"
-        text = f"<annotation>{size}<object><name>oval</name><bndbox>{box}</bndbox></object></annotation>"
-        (root / "Annotations" / f"{name}.xml").write_text(text)
-    for split, part in (("train", names[:-4]), ("val", names[-4:])):
-        (root / f"ImageSets/Main/{split}.txt").write_text("\n".join(part))
-        (root / f"ImageSets/Main/oval_{split}.txt").write_text("\n".join(f"{name}  1" for name in part))
-    return root
-
-
 @pytest.fixture(scope="module")
 def voc(pictures: list[Picture], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_voc(tmp_path_factory.mktemp("VOCdevkit") / "VOC2012", pictures[:20])
+    return write_voc(tmp_path_factory.mktemp("VOCdevkit") / "VOC2012", {"oval": pictures[:20]})
 
 
 @pytest.fixture(scope="module")

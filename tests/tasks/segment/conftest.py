@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from casimir.datasets.blobs import make_blobs
+from casimir.tasks.opencv import write_image
 from casimir.tasks.segment import features
 from casimir.tasks.segment.model import SegmentModel, train
-from casimir.tasks.segment.pictures import Picture, write_image
+from casimir.tasks.segment.pictures import Picture
 
 
 def blobs(n: int, seed: int = 0) -> list[Picture]:

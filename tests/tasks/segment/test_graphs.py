@@ -9,8 +9,9 @@ import pytest
 
 from casimir.objective import Objective
 from casimir.penalties import Ridge
+from casimir.scores import Scores
 from casimir.solvers import DualProximal, minimize
-from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, edge_weights, linear_model, structure
+from casimir.tasks.segment.graphs import CutModel, ImageGraph, PixelHamming, best_labels, edge_weights, structure
 
 
 def small_graph(rng: np.random.Generator, p: int = 5) -> ImageGraph:
@@ -29,11 +30,32 @@ def score(graph: ImageGraph, w: np.ndarray, y: np.ndarray) -> float:
 def test_scores_are_the_formula(rng: np.random.Generator) -> None:
     graphs = [small_graph(rng), small_graph(rng, 3)]
     w = np.array([1.0, -2.0, 0.5, 0.3, 0.1])
-    scores = linear_model(graphs).scores(w)
+    scores = CutModel(graphs).scores(w)
     for _ in range(10):
         y = [rng.integers(0, 2, len(graph.share)) for graph in graphs]
         by_hand = [score(graph, w, labels) for graph, labels in zip(graphs, y, strict=True)]
         np.testing.assert_allclose(structure(graphs).score_of(scores, y), by_hand, atol=1e-12)
+
+
+@pytest.mark.parametrize("examples", [None, [2], [2, 0], slice(1, 3)])
+def test_the_adjoint_is_that_of_the_scores(rng: np.random.Generator, examples: object) -> None:
+    graphs = [small_graph(rng), small_graph(rng, 1), small_graph(rng, 4)]
+    model, w = CutModel(graphs), rng.normal(size=5)
+    scores = model.scores(w, examples)
+    m = Scores(
+        rng.normal(size=scores.nodes.shape),
+        scores.offsets,
+        rng.normal(size=np.shape(scores.edges)),
+        scores.edge_offsets,
+    )
+    assert scores.dot(m).sum() == pytest.approx(w @ model.adjoint(m, examples), abs=1e-12)
+
+
+def test_no_pair_of_outputs_is_further_apart_than_the_longest_rows(rng: np.random.Generator) -> None:
+    graph = small_graph(rng, 4)
+    rows = [np.array([score(graph, w, np.array(y)) for w in np.eye(5)]) for y in itertools.product((0, 1), repeat=4)]
+    furthest = max(float((a - b) @ (a - b)) for a in rows for b in rows)
+    assert CutModel([graph]).longest_rows([graph.truth])[0] >= furthest
 
 
 def test_the_best_labels_are_the_best_of_all(rng: np.random.Generator) -> None:
@@ -55,7 +77,7 @@ def test_the_cost_is_the_share_of_wrong_pixels(rng: np.random.Generator) -> None
     cost = PixelHamming([graph.share for graph in graphs])
     y = [graph.truth for graph in graphs]
     other = [rng.integers(0, 2, len(truth)) for truth in y]
-    parts = cost.parts(structure(graphs), linear_model(graphs).scores(np.zeros(5)), y)
+    parts = cost.parts(structure(graphs), CutModel(graphs).scores(np.zeros(5)), y)
     by_parts = structure(graphs).score_of(parts, other)
     assert by_parts.tolist() == pytest.approx([cost(y[i], other[i], example=i) for i in range(2)])
     assert cost(y[0], 1 - y[0], example=0) == pytest.approx(1.0)
@@ -68,7 +90,7 @@ def test_training_keeps_edge_weights_at_zero_or_above(rng: np.random.Generator) 
     truth = [graph.truth for graph in graphs]
     penalty = Ridge(0.01, nonnegative=edge_weights(graphs))
     cost = PixelHamming([g.share for g in graphs])
-    objective = Objective(linear_model(graphs), structure(graphs), cost, truth, penalty)
+    objective = Objective(CutModel(graphs), structure(graphs), cost, truth, penalty)
     result = minimize(objective, DualProximal(), epochs=300, tol=1e-2)
     assert result.gap <= 1e-2
     assert result.w[3:].min() >= 0.0

@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 import pytest
 
-from casimir.tasks.segment.pictures import Picture, read_folder, read_image, read_mask, write_image
+from casimir.tasks.opencv import write_image
+from casimir.tasks.segment.pictures import Picture, read_folder, read_image, read_mask
 
 
 def test_a_written_folder_reads_back(blob_folder: Path, few_blobs: list[Picture]) -> None:

@@ -15,7 +15,7 @@ from casimir.objective import Objective
 from casimir.penalties import Ridge
 from casimir.scores import FloatArray
 from casimir.tasks.segment.features import learn_features
-from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, edge_weights, linear_model, structure
+from casimir.tasks.segment.graphs import CutModel, ImageGraph, PixelHamming, edge_weights, structure
 from casimir.tasks.segment.pictures import read_folder
 
 FOLDER = "horses"
@@ -37,7 +37,7 @@ def segmentation_data(graphs: list[ImageGraph]) -> Data:
     penalty = KeptSubmodular(graphs)
     truth = [graph.truth for graph in graphs if graph.truth is not None]
     cost = PixelHamming([graph.share for graph in graphs])
-    objective = Objective(linear_model(graphs), structure(graphs), Hinge(cost), truth, penalty(1.0), n_threads=1)
+    objective = Objective(CutModel(graphs), structure(graphs), Hinge(cost), truth, penalty(1.0), n_threads=1)
     return Data(objective, penalty=penalty)
 
 

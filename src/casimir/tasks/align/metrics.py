@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from casimir.scores import IntArray
 from casimir.tasks.align.bitext import Links
+from casimir.tasks.align.mistakes import WordPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +21,14 @@ class LinkScores:
 
     found, sure              |A|, |S|
     found_sure, found_possible  |A & S|, |A & P|
+    mistakes                 by pairs of words, where they were counted
     """
 
     found: int
     sure: int
     found_sure: int
     found_possible: int
+    mistakes: tuple[WordPair, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def aer(self) -> float:
@@ -52,10 +57,10 @@ def link_scores(gold: Sequence[Links], found: Sequence[IntArray]) -> LinkScores:
     """found: list of int64[k_i, 2], one array of links per pair."""
     if len(gold) != len(found):
         raise ValueError(f"There are links of {len(found)} pairs for {len(gold)} pairs with gold links.")
-    counts = [0, 0, 0, 0]
+    total = np.zeros(4, dtype=np.int64)
     for links, given in zip(gold, found, strict=True):
         chosen = {tuple(link) for link in given.tolist()}
         sure, possible = ({tuple(link) for link in a.tolist()} for a in (links.sure, links.possible))
-        for k, size in enumerate((len(chosen), len(sure), len(chosen & sure), len(chosen & possible))):
-            counts[k] += size
-    return LinkScores(*counts)
+        total += len(chosen), len(sure), len(chosen & sure), len(chosen & possible)
+    found_links, sure_links, found_sure, found_possible = total.tolist()
+    return LinkScores(found_links, sure_links, found_sure, found_possible)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from casimir.tasks.align.fertility import needed_fertility
 from casimir.tasks.align.guess import PREFIX, LinkGuess
 from casimir.tasks.align.lexicon import Lexicon
 from casimir.tasks.align.metrics import LinkScores, link_scores
+from casimir.tasks.align.mistakes import mistakes
 from casimir.tasks.align.rates import LinkRates
 from casimir.tasks.align.tuning import tuned_missed
 from casimir.tasks.arrays import checked_array
@@ -61,7 +62,8 @@ class AlignModel:
 
     def evaluate(self, bitext: Bitext) -> LinkScores:
         """Alignment error rate, precision and recall on pairs with links."""
-        return link_scores(bitext.gold, self.align(bitext))
+        found = self.align(bitext)
+        return replace(link_scores(bitext.gold, found), mistakes=mistakes(bitext, found))
 
     def names(self) -> list[str]:
         """What the weights belong to."""
@@ -93,6 +95,7 @@ def train(
     epochs: int = 500,
     seed: int = 0,
     callbacks: Iterable[Callback] = (),
+    say: Callable[[str], None] = lambda text: None,
 ) -> AlignModel:
     """Learn to align from pairs with links.
 
@@ -101,16 +104,18 @@ def train(
     wrong, missed  cost of a link that is not even possible, and of a sure link that is not found; "auto": what gave the
                    least error rate in cross-validation on these pairs
     lam            regularisation; None is 1/n
+    say            is told what happens before training, which takes most of the time where missed is "auto"
     """
     if missed == "auto" and not wrong > 0.0:
         raise ValueError(f"wrong={wrong}; missed='auto' is a multiple of it. Give missed a number, or a larger wrong.")
     lam = 1.0 / len(bitext) if lam is None else lam
     fertility = needed_fertility(bitext.gold) if fertility is None else positive_int(fertility, "fertility")
+    say(f"Counting the words of {len(bitext) + sum(map(len, text)):,} pairs")
     features, shapes = CellFeatures.learned(bitext, text), shapes_of(bitext)
     matrices = features.of_all(bitext, labelled=True)
     guess, guessed = LinkGuess.learned(_tables(matrices, shapes), bitext.gold)
     examples = Examples(_side_by_side(matrices, guessed), shapes, fertility)
-    cost = tuned_missed(examples, bitext.gold, wrong, lam, seed) if missed == "auto" else missed
+    cost = tuned_missed(examples, bitext.gold, wrong, lam, seed, say) if missed == "auto" else missed
     objective = examples.objective(bitext.gold, wrong, cost, lam)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     run, parts = Run.of(result, lam), examples.parts_per_pair

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Task
+from casimir.tasks.task import Given, Opt, Table, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.align.bitext import Bitext
     from casimir.tasks.align.metrics import LinkScores
     from casimir.tasks.align.model import AlignModel
+
+
+_SHOWN = 8  # pairs of words in the table of mistakes
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def train(pairs: Pairs, given: Given, callbacks: tuple[Any, ...]) -> AlignModel:
         missed=missed_of(o.missed),
         fertility=o.fertility,
         callbacks=callbacks,
+        say=given.say,
         **arguments,
     )
     return replace(found, thresholds=thresholds(found.features.words, pairs.bitext))
@@ -125,16 +129,17 @@ def compare(model: AlignModel, pairs: Pairs, given: Given) -> Mapping[str, LinkS
     return baseline_scores(model.features.words, model.thresholds, pairs.bitext)
 
 
+def details(scores: LinkScores) -> list[Table]:
+    rows = [(f"{one.source} - {one.target}", one.missed, one.wrong) for one in scores.mistakes[:_SHOWN]]
+    rest = len(scores.mistakes) - _SHOWN
+    note = f"and {rest:,} pairs of words more" if rest > 0 else ""
+    return [Table(["mistakes", "missed", "wrong"], rows, note)] if rows else []
+
+
 def write(model: AlignModel, pairs: Pairs, given: Given, output: Path | None) -> str:
     from casimir.tasks.align.bitext import format_links
 
     return "".join(format_links(links) + "\n" for links in model.align(pairs.bitext))
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AlignModel:
-    from casimir.tasks.align.model import decode_model
-
-    return decode_model(meta, arrays)
 
 
 TASK = Task(
@@ -163,7 +168,8 @@ TASK = Task(
     train=train,
     score=score,
     compare=compare,
+    details=details,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.align.model", "decode_model"),
     figures=lambda model: {"features": len(model.w), "fertility": model.fertility, "missed": model.missed},
 )

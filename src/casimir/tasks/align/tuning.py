@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from casimir.scores import FloatArray
@@ -42,16 +42,33 @@ class _Fold:
         return result.w
 
 
-def tuned_missed(examples: Examples, links: Sequence[Links], wrong: float, lam: float, seed: int) -> float:
+def tuned_missed(
+    examples: Examples,
+    links: Sequence[Links],
+    wrong: float,
+    lam: float,
+    seed: int,
+    say: Callable[[str], None] = lambda text: None,
+) -> float:
     """missed = 1, 3, 9 or 27 times `wrong`: the next one for as long as the error rate in cross-validation falls.
 
     A hinge loss finds the links that are more likely than not. Where many links are less certain than that it finds too
     few of them, and more if it costs more to miss one. A single pair has nothing to be validated on: it gets the first.
+
+    say   is told the error rate of every cost
     """
-    folds = [_Fold.of(examples, links, k, lam) for k in range(min(_FOLDS, len(links)))] if len(links) > 1 else []
-    missed, error = wrong, _error(folds, links, wrong, wrong, seed)
-    while folds and missed < _LARGEST * wrong:
-        next_error = _error(folds, links, wrong, _STEP * missed, seed)
+    if len(links) < 2:
+        return wrong
+    folds = [_Fold.of(examples, links, k, lam) for k in range(min(_FOLDS, len(links)))]
+
+    def error_of(missed: float) -> float:
+        error = _error(folds, links, wrong, missed, seed)
+        say(f"A missed link costs {missed:g}: error rate {error:.4f} in cross-validation")
+        return error
+
+    missed, error = wrong, error_of(wrong)
+    while missed < _LARGEST * wrong:
+        next_error = error_of(_STEP * missed)
         if next_error >= error:
             break
         missed, error = _STEP * missed, next_error

@@ -17,6 +17,7 @@ from casimir.scores import IntArray
 from casimir.tasks.opencv import is_cut, read_bytes
 from casimir.tasks.text import read_text
 
+CLASS = "class"  # the column that says what the object is, where there are several kinds
 _SIDES = ("top", "left", "bottom", "right")
 
 
@@ -37,13 +38,26 @@ def images_of(objects: Iterable[Any]) -> list[Image]:
     return [Image(f"image {i}", o.pixels, o.box) for i, o in enumerate(objects)]
 
 
-def read_images(path: str | os.PathLike[str], *, labelled: bool = True, encoding: str = "utf-8") -> list[Image]:
+def read_images(
+    path: str | os.PathLike[str], *, labelled: bool = True, encoding: str = "utf-8", only: str | None = None
+) -> list[Image]:
     """The images that a CSV table names, with their boxes.
 
     The first line is image,top,left,bottom,right (other columns are ignored; without boxes image is enough); file names
     are relative to the table. Reading image files needs OpenCV: pip install "casimir[vision]".
+
+    only   a class: where there is a column `class`, lines of other classes are left out
     """
     table = Path(path)
+    names, rows = read_table(table, labelled, encoding)
+    if only is not None and CLASS in names:
+        rows = _of_class(table, rows, only)
+    has_boxes = all(side in names for side in _SIDES)
+    return [_read_row(table, line, row, labelled, has_boxes) for line, row in rows]
+
+
+def read_table(table: Path, labelled: bool, encoding: str) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
+    """The names of a table's columns, and its lines with their numbers."""
     text = read_text(table, encoding, "a CSV table of images").removeprefix("\ufeff")
     reader = csv.DictReader(io.StringIO(text, newline=""))
     names = reader.fieldnames or []
@@ -59,8 +73,15 @@ def read_images(path: str | os.PathLike[str], *, labelled: bool = True, encoding
         raise ValueError(f"{table}, line {reader.line_num}: {error}; is a quotation mark missing?") from None
     if not rows:
         raise ValueError(f"{table} names no image; give one line per image below the first.")
-    has_boxes = all(side in names for side in _SIDES)
-    return [_read_row(table, line, row, labelled, has_boxes) for line, row in rows]
+    return names, rows
+
+
+def _of_class(table: Path, rows: list[tuple[int, dict[str, str]]], name: str) -> list[tuple[int, dict[str, str]]]:
+    chosen = [(line, row) for line, row in rows if row[CLASS] == name]
+    if not chosen:
+        known = ", ".join(sorted({str(row[CLASS]) for _, row in rows}))
+        raise ValueError(f"{table} has no line of the class {name!r}; there is {known}.")
+    return chosen
 
 
 def boxes_of(images: Sequence[Image]) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,18 +84,20 @@ def train(
     epochs: int = 500,
     seed: int = 0,
     callbacks: Iterable[Callback] = (),
+    track: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items,
 ) -> BoxesModel:
     """Learn the scores of visual words from images with boxes, with the cost 1 - IoU.
 
     cell     pixels on a side of a cell; boxes are found up to this precision
     n_words  size of the vocabulary
     lam      None is 1/n
+    track    wraps the list of images to look at, e.g. to show progress
     """
     cell, n_words, boxes = positive_int(cell, "cell"), positive_int(n_words, "n_words"), boxes_of(images)
     if not len(images):
         raise ValueError("Training needs at least one image.")
     lam = 1.0 / len(images) if lam is None else lam
-    descriptors = [describe(image.pixels, cell) for image in images]
+    descriptors = [describe(image.pixels, cell) for image in track(images, "images")]
     words = learn_words(descriptors, n_words, seed)
     model = LinearPartsModel([words.indicators(d) for d in descriptors], shapes=[d.shape[:2] for d in descriptors])
     truth = np.array([to_cells(box, image.pixels, cell) for box, image in zip(boxes, images, strict=True)])

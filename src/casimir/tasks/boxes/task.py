@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Opt, Task
+from casimir.tasks.task import Given, Opt, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.boxes import BoxesModel, BoxScores, Image
@@ -39,7 +37,7 @@ def train(images: Sequence[Image], given: Given, callbacks: tuple[Any, ...]) -> 
     from casimir.tasks import boxes
 
     o, arguments = given.options, given.fit.arguments(len(images))
-    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, **arguments)
+    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, track=given.track, **arguments)
 
 
 def score(model: BoxesModel, images: Sequence[Image], given: Given) -> BoxScores:
@@ -50,16 +48,19 @@ def compare(model: BoxesModel, images: Sequence[Image], given: Given) -> Mapping
     return {name: scores for name, scores in model.evaluate(images).items() if name != "casimir"}
 
 
+def draw(folder: Path, results: Sequence[tuple[BoxesModel, Sequence[Image]]], given: Given) -> list[Path]:
+    import numpy as np
+
+    from casimir.tasks.boxes.overlays import write_overlays
+
+    found = [box for model, images in results for box in model.find(images)]
+    return write_overlays(folder, [image for _, images in results for image in images], np.array(found))
+
+
 def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path | None) -> str:
     from casimir.tasks.boxes import format_boxes
 
     return format_boxes(images, model.find(images))
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoxesModel:
-    from casimir.tasks.boxes.model import decode_model
-
-    return decode_model(meta, arrays)
 
 
 TASK = Task(
@@ -74,7 +75,7 @@ TASK = Task(
     writes="the table of images with the box that was found in each.",
     units="images",
     examples=(
-        "casimir train boxes --model out/",
+        "casimir train boxes --model out/ --pictures seen/",
         "casimir train boxes --train boxes.csv --dev dev.csv --model out/ --cell 16 --lam 0.1/n",
     ),
     columns={"mean IoU": "mean_iou", "CorLoc": "corloc", "images": "n"},
@@ -84,7 +85,8 @@ TASK = Task(
     train=train,
     score=score,
     compare=compare,
+    pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.boxes.model", "decode_model"),
     figures=lambda model: {"cell": model.cell, "words": len(model.words)},
 )

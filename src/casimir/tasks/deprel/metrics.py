@@ -7,29 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from casimir.metrics.counts import Counts
+
 PUNCTUATION = "punct"
-
-
-@dataclass(frozen=True)
-class LabelCounts:
-    """correct, predicted and true nodes of one label."""
-
-    correct: int
-    predicted: int
-    support: int
-
-    @property
-    def precision(self) -> float:
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.correct / self.support if self.support else 0.0
-
-    @property
-    def f1(self) -> float:
-        both = self.predicted + self.support
-        return 2.0 * self.correct / both if both else 0.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +20,7 @@ class LabelScores:
     trees      share of trees without a wrong label
     """
 
-    by_label: dict[str, LabelCounts]
+    by_label: dict[str, Counts]
     accuracy: float
     words: float
     trees: float
@@ -65,7 +45,7 @@ def label_scores(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str
     correct = Counter(a for a, b in pairs if a == b)
     names = sorted(support.keys() | found.keys(), key=lambda name: (-support[name], name))
     return LabelScores(
-        {name: LabelCounts(correct[name], found[name], support[name]) for name in names},
+        {name: Counts(correct[name], found[name], support[name]) for name in names},
         _share(a == b for a, b in pairs),
         _share(a == b for a, b in pairs if a != PUNCTUATION),
         _share(list(t) == list(p) for t, p in zip(true, predicted, strict=True)),

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
 from casimir.datasets.treebank import treebank_text
 from casimir.tasks.deprel.conllu import Treebank, format_conllu, parse_conllu, read_conllu
 from casimir.tasks.deprel.metrics import LabelScores
-from casimir.tasks.task import Given, Opt, Table, Task
+from casimir.tasks.task import Given, Opt, Table, Task, later
 
 if TYPE_CHECKING:  # training loads SciPy, which --help need not wait for
     from casimir.tasks.deprel.model import DeprelModel
@@ -69,12 +67,6 @@ def write(model: DeprelModel, trees: Treebank, given: Given, output: Path | None
     return "".join(format_conllu(trees, model.predict(trees)))
 
 
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> DeprelModel:
-    from casimir.tasks.deprel.model import decode_model
-
-    return decode_model(meta, arrays)
-
-
 TASK = Task(
     name="deprel",
     title="Dependency relations",
@@ -101,6 +93,6 @@ TASK = Task(
     score=score,
     details=details,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.deprel.model", "decode_model"),
     figures=lambda model: {"labels": len(model.classes)},
 )

@@ -1,14 +1,15 @@
-"""Finding the object of one class in pictures: VOC folders, selective search, AlexNet features, CorLoc and AP."""
+"""Finding the object of a class in pictures: VOC folders, selective search, AlexNet features, CorLoc and AP."""
 
 from casimir.tasks.localize.alexnet import AlexNet
 from casimir.tasks.localize.candidates import CandidateSet
 from casimir.tasks.localize.descriptors import Descriptor
 from casimir.tasks.localize.folds import Validation, cross_validate, fold_indices
 from casimir.tasks.localize.handmade import HandMade
-from casimir.tasks.localize.metrics import LocalizeScores, average_precision, baselines, localize_scores
+from casimir.tasks.localize.metrics import ClassScores, LocalizeScores, average_precision, baselines, localize_scores
 from casimir.tasks.localize.model import Found, LocalizeModel, compared, load_model, train
 from casimir.tasks.localize.pictures import Picture, pictures_of
 from casimir.tasks.localize.scores import EluCandidateModel, EluScore, LinearScore
+from casimir.tasks.localize.several import ClassModels, train_classes
 from casimir.tasks.localize.solvers import solver_for
 from casimir.tasks.localize.store import collect
 from casimir.tasks.localize.tables import format_found, read_pictures
@@ -17,6 +18,8 @@ from casimir.tasks.localize.voc import read_voc
 __all__ = [
     "AlexNet",
     "CandidateSet",
+    "ClassModels",
+    "ClassScores",
     "Descriptor",
     "EluCandidateModel",
     "EluScore",
@@ -41,4 +44,5 @@ __all__ = [
     "read_voc",
     "solver_for",
     "train",
+    "train_classes",
 ]

@@ -79,10 +79,10 @@ class FeatureMap:
         shape = None if candidates.shapes is None else candidates.shapes[i]
         return self.rows(candidates.features[i], candidates.boxes[i], shape)
 
-    def stacked(self, candidates: CandidateSet) -> tuple[Rows, IntArray]:
-        """The features of all pictures in one array float32[N, d], and where each picture starts, int64[n + 1]."""
+    def stacked(self, candidates: CandidateSet, dtype: Any = np.float32) -> tuple[npt.NDArray[Any], IntArray]:
+        """The features of all pictures in one array [N, d], and where each picture starts, int64[n + 1]."""
         offsets = offsets_of([len(boxes) for boxes in candidates.boxes])
-        rows = np.empty((int(offsets[-1]), self.cells * self.n_channels), dtype=np.float32)
+        rows = np.empty((int(offsets[-1]), self.cells * self.n_channels), dtype=dtype)
         for i in range(len(candidates)):
             rows[offsets[i] : offsets[i + 1]] = self.of(candidates, i)
         return rows, offsets
@@ -91,6 +91,12 @@ class FeatureMap:
 def default_kind(score: str) -> str:
     """ "full"; but "geometry" for the score elu, whose training keeps a Jacobian of 16 numbers per channel."""
     return "geometry" if score == "elu" else "full"
+
+
+def storage(kind: str, score: str) -> Any:
+    """In which precision training keeps the features of all candidates: float16 for "full", whose rows are twice as
+    long as the others, where the score is linear; else float32."""
+    return np.float16 if kind == "full" and score == "linear" else np.float32
 
 
 def _unit(rows: Rows) -> Rows:

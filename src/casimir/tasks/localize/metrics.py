@@ -32,6 +32,37 @@ class LocalizeScores:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class ClassScores:
+    """Means over classes of the scores of each; `n` counts all objects.
+
+    by_class   classes without a picture are left out
+    """
+
+    by_class: Mapping[str, LocalizeScores]
+
+    @property
+    def corloc(self) -> float:
+        return float(np.mean([scores.corloc for scores in self.by_class.values()]))
+
+    @property
+    def ap(self) -> float | None:
+        known = [scores.ap for scores in self.by_class.values() if scores.ap is not None]
+        return float(np.mean(known)) if len(known) == len(self.by_class) else None
+
+    @property
+    def mean_iou(self) -> float:
+        return float(np.mean([scores.mean_iou for scores in self.by_class.values()]))
+
+    @property
+    def n(self) -> int:
+        return sum(scores.n for scores in self.by_class.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        means = {"corloc": self.corloc, "ap": self.ap, "mean_iou": self.mean_iou, "n": self.n}
+        return {**means, "classes": {name: scores.to_dict() for name, scores in self.by_class.items()}}
+
+
 def localize_scores(true: IntArray, found: IntArray, confidence: FloatArray | None = None) -> LocalizeScores:
     """true and found int64[n, 4], confidence float64[n]."""
     if true.shape != found.shape or not len(true):

@@ -20,7 +20,7 @@ from casimir.structures import Candidates
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.localize.candidates import CandidateSet
 from casimir.tasks.localize.descriptors import Descriptor
-from casimir.tasks.localize.features import FeatureMap, default_kind
+from casimir.tasks.localize.features import FeatureMap, default_kind, storage
 from casimir.tasks.localize.metrics import LocalizeScores, baselines, best_candidates, localize_scores
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.localize.recipe import Recipe
@@ -83,12 +83,15 @@ class LocalizeModel:
 
     def find(self, candidates: CandidateSet) -> Found:
         """The best candidate of every picture; the first of equal ones."""
-        boxes, confidence = np.zeros((len(candidates), 4), dtype=np.int64), np.zeros(len(candidates))
-        for i, offered in enumerate(candidates.boxes):
-            values = self.values(candidates, i)
-            best = int(np.argmax(values))
-            boxes[i], confidence[i] = offered[best], values[best]
-        return Found(boxes, confidence)
+        return find_best([self], candidates)[0]
+
+    def find_all(self, candidates: CandidateSet) -> dict[str, Found]:
+        """By class; here there is one."""
+        return {self.target: self.find(candidates)}
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return (self.target,)
 
     def evaluate(self, candidates: CandidateSet) -> dict[str, LocalizeScores]:
         """Scores of the model and of its baselines on pictures whose boxes are known."""
@@ -96,7 +99,11 @@ class LocalizeModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder that `casimir.load` reads."""
-        meta = {
+        save_folder(path, KIND, self.to_dict(), {"w": self.w})
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the weights."""
+        return {
             "target": self.target,
             "recipe": self.recipe.to_dict(),
             "score": self.score.name,
@@ -104,7 +111,6 @@ class LocalizeModel:
             "pictures": list(self.pictures),
             "run": self.run.to_dict(),
         }
-        save_folder(path, KIND, meta, {"w": self.w})
 
 
 def train(
@@ -162,10 +168,22 @@ def training_objective(
     n_threads: int | None = None,
 ) -> Objective:
     """The mean hinge loss with the cost 1 - IoU, and (lam/2) |w|^2; true is the candidate nearest to the box."""
-    rows, offsets = features.stacked(candidates)
+    rows, offsets = features.stacked(candidates, storage(features.kind, score.name))
     y = [np.array([j]) for j in best_candidates(candidates.boxes, known_boxes(candidates))]
     cost = IoU([boxes.astype(np.float64) for boxes in candidates.boxes])
     return Objective(score.model(rows, offsets), Candidates(), cost, y, lam, n_threads=n_threads)
+
+
+def find_best(models: Sequence[LocalizeModel], candidates: CandidateSet) -> list[Found]:
+    """What each of several models with the same features finds; the features of a picture are made once."""
+    found = [Found(np.zeros((len(candidates), 4), dtype=np.int64), np.zeros(len(candidates))) for _ in models]
+    for i, offered in enumerate(candidates.boxes):
+        rows = models[0].recipe.features.of(candidates, i)
+        for model, own in zip(models, found, strict=True):
+            values = model.score.values(model.w, rows)
+            best = int(np.argmax(values))
+            own.boxes[i], own.confidence[i] = offered[best], values[best]
+    return found
 
 
 def compared(candidates: CandidateSet, found: Found) -> dict[str, LocalizeScores]:

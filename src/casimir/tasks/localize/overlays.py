@@ -3,77 +3,106 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from casimir._boxes import iou
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import IntArray
 from casimir.tasks.localize.model import Found
 from casimir.tasks.localize.pictures import Picture
-from casimir.tasks.opencv import opencv
-from casimir.tasks.panels import PREDICTED, TRUTH, Image, captioned, enlarged, sheet, spread
-from casimir.tasks.segment.pictures import write_image
+from casimir.tasks.localize.pool import Images
+from casimir.tasks.panels import (
+    CLASS_COLOURS,
+    PREDICTED,
+    TRUTH,
+    Colour,
+    Image,
+    captioned,
+    enlarged,
+    outline,
+    write_pictures,
+)
 
 _COLUMNS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Overlay:
-    """A picture with the box that was found in it."""
+@dataclass(frozen=True)
+class Guess:
+    """What was found of a class, int64[4], with its score; truth is where the object is, None when it is not known."""
 
-    picture: Picture
-    found: IntArray
+    box: IntArray
     confidence: float
+    truth: IntArray | None = None
 
     @property
     def rank(self) -> float:
         """How good the box is: its overlap with the true one, or else its score."""
-        return self.confidence if self.picture.box is None else float(iou(self.picture.box, self.found))
+        return self.confidence if self.truth is None else float(iou(self.truth, self.box))
+
+    def told(self) -> str:
+        score = f"score {self.confidence:.2f}"
+        return score if self.truth is None else f"IoU {self.rank:.2f}, {score}"
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """A picture with what was found in it, by class. `colours` are those of classes; without, there is one class."""
+
+    picture: Picture
+    guesses: Mapping[str, Guess]
+    colours: Mapping[str, Colour] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.picture.name
+
+    @property
+    def rank(self) -> float:
+        return float(np.mean([guess.rank for guess in self.guesses.values()]))
+
+    @property
+    def has_truth(self) -> bool:
+        return any(guess.truth is not None for guess in self.guesses.values())
 
     def draw(self) -> Image:
-        """The image with the true box, where it is known, in blue and the found one in orange."""
+        """The image with the true boxes, where they are known, in blue and the found ones in orange, or in the colours
+        of their classes."""
         pixels = self.picture.read()
         panel = enlarged(pixels)
-        scale = np.array(panel.shape[:2]) / pixels.shape[:2]
-        told = f"score {self.confidence:.2f}"
-        if self.picture.box is not None:
-            _outline(panel, self.picture.box, scale, TRUTH, 4)
-            told = f"IoU {self.rank:.2f}, {told}"
-        _outline(panel, self.found, scale, PREDICTED, 2)
-        return captioned(captioned(panel, told), self.picture.name)
+        for guess in self.guesses.values():
+            if guess.truth is not None:
+                outline(panel, guess.truth, pixels.shape, TRUTH, 4)
+        for name, guess in self.guesses.items():
+            outline(panel, guess.box, pixels.shape, self.colours.get(name, PREDICTED), 2)
+        for name, guess in reversed(list(self.guesses.items())):
+            told = f"{name}: {guess.told()}" if self.colours else guess.told()
+            panel = captioned(panel, told, self.colours.get(name))
+        return captioned(panel, self.picture.name)
 
 
-def write_overlays(folder: Path, pictures: Sequence[Picture], found: Found, count: int = 12) -> list[Path]:
-    """PNG files of some pictures, from the worst to the best, and overview.png with all of these."""
-    pairs = zip(pictures, found.boxes, found.confidence.tolist(), strict=True)
-    ranked = sorted((Overlay(*pair) for pair in pairs), key=lambda one: one.rank)
-    chosen = [ranked[place] for place in spread(len(ranked), count)]
-    drawn = [overlay.draw() for overlay in chosen]
-    files = [folder / f"{name}.png" for name in _file_names([overlay.picture.name for overlay in chosen])]
-    for file, image in zip(files, drawn, strict=True):
-        write_image(file, image)
-    has_truth = any(overlay.picture.box is not None for overlay in chosen)
+def overlays_of(images: Images, found: Mapping[str, Found], every_class: bool = False) -> list[Overlay]:
+    """Pictures with what was found in them: the classes that they have an object of, or `every_class`.
+
+    A picture of which nothing is known has all classes.
+    """
+    colours = dict(zip(found, itertools.cycle(CLASS_COLOURS), strict=False)) if len(found) > 1 else {}
+    truth = {name: images.boxes(name) for name in found}
+    drawn = []
+    for i, picture in enumerate(images.pictures):
+        known = [name for name in found if truth[name][i] is not None]
+        shown = list(found) if every_class or not known else known
+        guesses = {
+            name: Guess(found[name].boxes[i], float(found[name].confidence[i]), truth[name][i]) for name in shown
+        }
+        drawn.append(Overlay(picture, guesses, colours))
+    return drawn
+
+
+def write_overlays(folder: Path, overlays: Sequence[Overlay]) -> list[Path]:
+    has_truth = any(overlay.has_truth for overlay in overlays)
     blue = "blue: the truth;  from the worst to the best" if has_truth else "from the least score to the largest"
-    legend = f"orange: what was found;  {blue}"
-    write_image(folder / "overview.png", captioned(sheet(drawn, _COLUMNS), f" {legend}"))
-    return [*files, folder / "overview.png"]
-
-
-def _outline(panel: Image, box: IntArray, scale: FloatArray, colour: tuple[int, int, int], width: int) -> None:
-    """Draw the border of a box of the original image on its panel, which is scale[2] times as high and wide."""
-    ends = np.concatenate([box[:2] * scale, (box[2:] + 1) * scale - 1]).round().astype(int).tolist()
-    top, left, bottom, right = ends
-    opencv().rectangle(panel, (left, top), (right, bottom), colour, width, opencv().LINE_AA)
-
-
-def _file_names(names: Sequence[str]) -> list[str]:
-    """Pictures' names without what a file name cannot hold, all different, and none that of the overview."""
-    given: list[str] = []
-    for name in names:
-        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in name) or "picture"
-        wanted = (plain if k == 1 else f"{plain}-{k}" for k in itertools.count(1))
-        given.append(next(free for free in wanted if free.lower() not in {"overview", *map(str.lower, given)}))
-    return given
+    legend = f"{'other colours' if overlays[0].colours else 'orange'}: what was found;  {blue}"
+    return write_pictures(folder, overlays, _COLUMNS, legend)

@@ -1,22 +1,26 @@
-"""The task of localization: the object of one class in pictures, among proposed boxes."""
+"""The task of localization: the objects of one or several classes in pictures, among proposed boxes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Task
+from casimir.tasks.task import Given, Opt, Table, Task, later
 
 if TYPE_CHECKING:  # --help need not wait for these
-    from casimir.tasks.localize import CandidateSet, Descriptor, LocalizeModel, LocalizeScores, Picture
+    from casimir.scores import IntArray
+    from casimir.tasks.localize import CandidateSet, ClassModels, ClassScores, LocalizeModel, LocalizeScores
+    from casimir.tasks.localize.pool import Images
 
-_MADE_UP = 80  # images
+    Model = LocalizeModel | ClassModels
+    Scores = LocalizeScores | ClassScores
+
+_MADE_UP, _MADE_UP_CLASS = 80, "object"  # images, and what is in them
 _CACHE = Path("casimir") / "localize"
 _BOTH = (
     "--train says where images are and --class what to find in them, such as dog: give both, or none of them for "
@@ -26,8 +30,9 @@ _BOTH = (
 
 @dataclass(frozen=True)
 class Options:
-    target: Annotated[
-        str | None, Opt("Which class of objects to find, such as dog.", metavar="NAME", name="--class")
+    classes: Annotated[
+        list[str] | None,
+        Opt("Which objects to find, such as dog; several times, or dog,cat, for several.", "NAME", name="--class"),
     ] = None
     split: Annotated[
         str | None, Opt("List of images, such as val. Default: trainval, or train where there is none.", metavar="NAME")
@@ -47,11 +52,13 @@ class Options:
         ),
     ] = None
     no_cache: Annotated[bool, Opt("Keep no features.")] = False
-    score: Annotated[str, Opt("linear, or the paper's non-linear elu.", choices=("linear", "elu"))] = "linear"
+    score: Annotated[
+        str, Opt("How a box is scored: linear, or the paper's non-linear elu.", choices=("linear", "elu"))
+    ] = "linear"
     features: Annotated[
         str | None,
         Opt(
-            "paper, geometry (and where boxes lie), full (and what is near) or raw. Default: full; elu geometry.",
+            "Of a box: paper, geometry (where it lies too), full (what is near too), raw. Default: full; elu geometry.",
             choices=("full", "geometry", "paper", "raw"),
             metavar="NAME",
         ),
@@ -71,40 +78,6 @@ class UseOptions:
     ] = None
 
 
-class Collected:
-    """Pictures whose candidates are described when they are first asked for."""
-
-    def __init__(self, pictures: Sequence[Picture], describe: Callable[[], CandidateSet]) -> None:
-        self.pictures, self._describe = pictures, describe
-
-    @cached_property
-    def candidates(self) -> CandidateSet:
-        return self._describe()
-
-
-@dataclass(frozen=True, eq=False)
-class Images:
-    """Some of the pictures; `descriptor` makes their features, None where a model does."""
-
-    whole: Collected
-    rows: Sequence[int]
-    descriptor: Descriptor | None = None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def pictures(self) -> list[Picture]:
-        return [self.whole.pictures[i] for i in self.rows]
-
-    @property
-    def candidates(self) -> CandidateSet:
-        return self.whole.candidates.select(self.rows)
-
-    def select(self, examples: Any) -> Images:
-        return replace(self, rows=[self.rows[i] for i in examples])
-
-
 def check(given: Given, pictures: Path | None) -> None:
     """Raise now what would otherwise be raised after all features were computed."""
     from casimir.tasks.localize.solvers import solver_for
@@ -114,7 +87,7 @@ def check(given: Given, pictures: Path | None) -> None:
         raise ValueError(f"There is no file '{o.weights}'. --weights is a file with the weights of AlexNet.")
     if o.context is not None and o.weights is None:
         raise ValueError("--context is for AlexNet, whose weights are in a file: give --weights FILE too.")
-    if not given.has_data and o.target is not None:
+    if given.has_data != bool(_targets(o.classes)):
         raise ValueError(_BOTH)
     if not given.has_data and o.split is not None:
         raise ValueError("--split is one of the lists of --train; without --train, made-up images are used.")
@@ -123,52 +96,61 @@ def check(given: Given, pictures: Path | None) -> None:
     solver_for(given.fit.solver, o.score)
 
 
+def _targets(given: Sequence[str] | None) -> list[str]:
+    """--class cat --class dog, or --class cat,dog: each once."""
+    names = [name.strip() for one in given or () for name in one.split(",")]
+    return list(dict.fromkeys(name for name in names if name))
+
+
 def read(path: Path, labelled: bool, given: Given) -> Images:
-    from casimir.tasks.localize import read_pictures
+    from casimir.tasks.localize.pool import Pool
+    from casimir.tasks.localize.tables import read_classes
 
     o, model = given.options, given.model
-    if model is not None:
-        found = read_pictures(path, model.target, o.split, labelled=labelled, encoding=given.encoding)
-        known = len(set(model.pictures) & {picture.name for picture in found}) if labelled else 0
-        if known:
-            given.say(f"note: the model was trained on {known} of these {len(found)} images, by their names.")
+    targets = _targets(o.classes) if model is None else model.targets
+    by_class = read_classes(path, targets, o.split, labelled=labelled, encoding=given.encoding)
+    if model is None:
+        return _to_train(by_class, given)
 
-        def described() -> CandidateSet:
-            with given.kept(o.cache):
-                progress = given.progress("features")
-                collected: CandidateSet = model.collect(found, weights=o.weights, cache=o.cache, progress=progress)
-                return collected
+    def describe(pictures: Any) -> CandidateSet:
+        with given.kept(o.cache):
+            progress = given.progress("features")
+            collected: CandidateSet = model.collect(pictures, weights=o.weights, cache=o.cache, progress=progress)
+            return collected
 
-        return Images(Collected(found, described), range(len(found)))
-    if o.target is None:
-        raise ValueError(_BOTH)
-    return _collected(read_pictures(path, o.target, o.split, labelled=True, encoding=given.encoding), given)
+    pool = Pool.of(by_class, describe)
+    known = len(set(model.pictures) & {picture.name for picture in pool.pictures}) if labelled else 0
+    if known:
+        given.say(f"note: the model was trained on {known} of these {len(pool.pictures)} images, by their names.")
+    return pool.images()
 
 
 def made_up() -> tuple[Images, None]:
     from casimir.datasets.objects import make_objects
     from casimir.tasks.localize import HandMade, collect, pictures_of
+    from casimir.tasks.localize.pool import Pool
 
-    pictures, descriptor = pictures_of(make_objects(_MADE_UP)), HandMade()
-    return Images(Collected(pictures, lambda: collect(pictures, descriptor)), range(len(pictures)), descriptor), None
+    descriptor, pictures = HandMade(), pictures_of(make_objects(_MADE_UP))
+    return Pool.of({_MADE_UP_CLASS: pictures}, lambda some: collect(some, descriptor)).images(descriptor), None
 
 
-def _collected(pictures: Sequence[Picture], given: Given) -> Images:
+def _to_train(by_class: Mapping[str, Any], given: Given) -> Images:
     from casimir.tasks.localize import AlexNet, HandMade, collect
     from casimir.tasks.localize.alexnet import WEIGHTS_ADVICE
+    from casimir.tasks.localize.pool import Pool
 
     o = given.options
-    if o.weights is None:
+    if o.weights is None and given.role == "train":
         given.say(f"note: {WEIGHTS_ADVICE}")
     descriptor = HandMade() if o.weights is None else AlexNet(o.weights, context=o.context)
     folder = _cache_folder(o.cache, o.no_cache)
-    if folder is not None and o.cache is None:
+    if folder is not None and o.cache is None and given.role == "train":
         given.say(f"Features are kept in {folder}; --cache names another folder, --no-cache keeps none")
 
-    def described() -> CandidateSet:
+    def describe(pictures: Any) -> CandidateSet:
         return collect(pictures, descriptor, top=o.top, cache=folder, progress=given.progress("features"))
 
-    return Images(Collected(pictures, described), range(len(pictures)), descriptor)
+    return Pool.of(by_class, describe).images(descriptor)
 
 
 def _cache_folder(cache: Path | None, no_cache: bool) -> Path | None:
@@ -181,72 +163,101 @@ def _cache_folder(cache: Path | None, no_cache: bool) -> Path | None:
     return Path(base) / _CACHE
 
 
-def train(images: Images, given: Given, callbacks: tuple[Any, ...]) -> LocalizeModel:
+def train(images: Images, given: Given, callbacks: tuple[Any, ...]) -> Model:
     from casimir.tasks import localize
 
-    o, arguments = given.options, given.fit.arguments(len(images))
+    o, targets = given.options, _targets(given.options.classes) or [_MADE_UP_CLASS]
     assert images.descriptor is not None
-    with given.kept(o.cache if o.target is None else _cache_folder(o.cache, o.no_cache)):
-        return localize.train(
-            images.candidates,
-            images.descriptor,
-            score=o.score,
-            features=o.features,
-            top=o.top,
-            target=o.target or "object",
-            callbacks=callbacks,
-            **{**arguments, "solver": localize.solver_for(given.fit.solver, o.score)},
+    with given.kept(_cache_folder(o.cache, o.no_cache) if given.has_data else o.cache):
+        candidates = {name: images.labelled(name) for name in targets}
+        n = sum(map(len, candidates.values()))
+        settings = {
+            **given.fit.arguments(n),
+            "solver": localize.solver_for(given.fit.solver, o.score),
+            "score": o.score,
+            "features": o.features,
+            "top": o.top,
+            "callbacks": callbacks,
+        }
+        if len(targets) == 1:
+            return localize.train(candidates[targets[0]], images.descriptor, target=targets[0], **settings)
+        return localize.train_classes(
+            candidates, images.descriptor, begin=lambda name, n: given.say(f"{name}: {n:,} images"), **settings
         )
 
 
-def score(model: LocalizeModel, images: Images, given: Given) -> LocalizeScores:
+def score(model: Model, images: Images, given: Given) -> Scores:
     from casimir.tasks.localize.metrics import localize_scores
-    from casimir.tasks.localize.model import known_boxes
 
-    found = model.find(images.candidates)
-    return localize_scores(known_boxes(images.candidates), found.boxes, found.confidence)
+    found = model.find_all(images.candidates)
+    by_class = {
+        name: localize_scores(truth, found[name].boxes[rows], found[name].confidence[rows])
+        for name, (rows, truth) in _objects(model, images).items()
+    }
+    return _joined(model, by_class)
 
 
-def compare(model: LocalizeModel, images: Images, given: Given) -> Mapping[str, LocalizeScores]:
+def compare(model: Model, images: Images, given: Given) -> Mapping[str, Scores]:
     from casimir.tasks.localize.metrics import baselines
-    from casimir.tasks.localize.model import known_boxes
 
-    return baselines(images.candidates.boxes, known_boxes(images.candidates))
-
-
-def draw(folder: Path, results: Sequence[tuple[LocalizeModel, Images]], given: Given) -> list[Path]:
-    from casimir.tasks.localize.model import Found
-    from casimir.tasks.localize.overlays import write_overlays
-
-    found = [model.find(images.candidates) for model, images in results]
-    joined = Found(np.concatenate([f.boxes for f in found]), np.concatenate([f.confidence for f in found]))
-    return write_overlays(folder, [picture for _, images in results for picture in images.pictures], joined)
+    offered = images.candidates.boxes
+    objects = _objects(model, images).items()
+    by_class = {name: baselines([offered[k] for k in rows], truth) for name, (rows, truth) in objects}
+    methods = next(iter(by_class.values()))
+    return {method: _joined(model, {name: own[method] for name, own in by_class.items()}) for method in methods}
 
 
-def write(model: LocalizeModel, images: Images, given: Given, output: Path | None) -> str:
+def _objects(model: Model, images: Images) -> dict[str, tuple[list[int], IntArray]]:
+    """By class: which of the pictures have an object of it, and where; classes without any are left out."""
+    found = {}
+    for name in model.targets:
+        known = [(k, box) for k, box in enumerate(images.boxes(name)) if box is not None]
+        if known:
+            found[name] = [k for k, _ in known], np.array([box for _, box in known], dtype=np.int64)
+    if not found:
+        raise ValueError(f"There is no image with an object of {' or '.join(model.targets)} to report on.")
+    return found
+
+
+def _joined(model: Model, by_class: Mapping[str, LocalizeScores]) -> Scores:
+    from casimir.tasks.localize.metrics import ClassScores
+
+    return ClassScores(by_class) if len(model.targets) > 1 else next(iter(by_class.values()))
+
+
+def details(scores: Scores) -> list[Table]:
+    by_class = getattr(scores, "by_class", {})
+    rows = [(name, one.corloc, one.ap, one.mean_iou, one.n) for name, one in by_class.items()]
+    note = "The figures above are means over the classes."
+    return [Table(["class", "CorLoc", "AP", "mean IoU", "images"], rows, note)] if rows else []
+
+
+def draw(folder: Path, results: Sequence[tuple[Model, Images]], given: Given) -> list[Path]:
+    from casimir.tasks.localize.overlays import overlays_of, write_overlays
+
+    drawn = [one for model, images in results for one in overlays_of(images, model.find_all(images.candidates))]
+    return write_overlays(folder, drawn)
+
+
+def write(model: Model, images: Images, given: Given, output: Path | None) -> str:
     from casimir.tasks.localize import format_found
-    from casimir.tasks.localize.overlays import write_overlays
+    from casimir.tasks.localize.overlays import overlays_of, write_overlays
 
-    found, folder = model.find(images.candidates), given.options.pictures
+    found, folder = model.find_all(images.candidates), given.options.pictures
     if folder is not None:
-        files = write_overlays(folder, images.pictures, found)
+        files = write_overlays(folder, overlays_of(images, found, every_class=True))
         given.say(f"Drew {len(files) - 1} pictures into {folder}; overview.png shows all of them")
-    return format_found([picture.name for picture in images.pictures], found)
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LocalizeModel:
-    from casimir.tasks.localize.model import decode_model
-
-    return decode_model(meta, arrays)
+    names = [picture.name for picture in images.pictures]
+    return format_found(names, found if len(found) > 1 else next(iter(found.values())))
 
 
 TASK = Task(
     name="localize",
     title="Localization",
-    about="""Learn to find the object of one class in images, among boxes that selective search proposes.
+    about="""Learn to find the object of a class in images, among boxes that selective search proposes.
 
-    Images with exactly one object of the class are used. Ctrl-C while features are computed keeps those that are
-    done.""",
+    Images with exactly one object of the class are used. Several classes share boxes and features, and one model folder
+    finds all of them. Ctrl-C while features are computed keeps those that are done.""",
     data="Folder of one year of PASCAL VOC, with Annotations/, or a table of images with boxes.",
     scores="""the share of boxes that overlap the truth by more than half (CorLoc), average precision and mean
     intersection over union, for a VOC folder or a table of images with boxes.""",
@@ -257,6 +268,7 @@ TASK = Task(
         "casimir train localize --model out/ --pictures seen/",
         "casimir train localize --train VOCdevkit/VOC2012 --class dog --weights alexnet.pth --model out/",
         "casimir train localize --train VOCdevkit/VOC2012 --class dog --weights alexnet.pth --folds 4 --model out/",
+        "casimir train localize --train VOCdevkit/VOC2012 --class cat --class dog --weights alexnet.pth --model out/",
     ),
     columns={"CorLoc": "corloc", "AP": "ap", "mean IoU": "mean_iou"},
     train_options=Options,
@@ -268,8 +280,9 @@ TASK = Task(
     train=train,
     score=score,
     compare=compare,
+    details=details,
     pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.localize.several", "decode_localizer"),
     figures=lambda model: {"descriptor": model.recipe.descriptor},
 )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Opt, Task, random_split
+from casimir.tasks.task import Given, Opt, Task, later, random_split
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.tasks.ocr.metrics import LetterScores
@@ -17,6 +15,7 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
     from casimir.tasks.ocr.words import WordImages
 
 ALONE = "letters one by one"
+_DRAWN_FROM = 1000  # words
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,21 @@ def score(model: OCRModel, words: WordImages, given: Given) -> LetterScores:
     return model.evaluate(words)
 
 
+def draw(folder: Path, results: Sequence[tuple[OCRModel, WordImages]], given: Given) -> list[Path]:
+    from casimir.tasks.ocr.pictures import write_words
+    from casimir.tasks.panels import spread
+
+    model, words = results[0]  # with folds, of the first
+    some = words.select(spread(len(words), _DRAWN_FROM))
+    return write_words(folder, some, model.read(some))
+
+
 def write(model: OCRModel, words: WordImages, given: Given, output: Path | None) -> str:
     """One word per line; with --keep-gold the true word, a tab, and what was read."""
     lines = model.read(words)
     if given.options.keep_gold:
         lines = [f"{true}\t{guess}" for true, guess in zip(words.texts(), lines, strict=True)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> OCRModel:
-    from casimir.tasks.ocr.model import decode_model
-
-    return decode_model(meta, arrays)
 
 
 TASK = Task(
@@ -118,12 +120,12 @@ TASK = Task(
 
     The file holds Taskar's words or others like them: a row of 16 x 8 letter images each. The report compares the chain
     with letters that are read one by one, on words that were held out.""",
-    data="letter.data, plain or .gz, or an .npz file.",
+    data="Handwritten words: letter.data, plain or .gz, or an .npz file.",
     scores="accuracy of letters and of whole words.",
     writes="one word per line.",
     units="words",
     examples=(
-        "casimir train ocr --model out/",
+        "casimir train ocr --model out/ --pictures seen/",
         "casimir train ocr --train letter.data.gz --model out/",
         "casimir train ocr --train letters.npz --model out/ --train-folds 0,1,2 --features pixels --json > run.json",
     ),
@@ -139,7 +141,8 @@ TASK = Task(
     train=train,
     baselines=baselines,
     score=score,
+    pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.ocr.model", "decode_model"),
     figures=lambda model: {"features": model.feature_set},
 )

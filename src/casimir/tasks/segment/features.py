@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,19 +13,17 @@ from casimir.tasks.segment.boundaries import boundaries
 from casimir.tasks.segment.channels import Channels
 from casimir.tasks.segment.fourier import FourierMap, Groups
 from casimir.tasks.segment.graphs import ImageGraph
-from casimir.tasks.segment.looks import Look, LookSettings, learn_look
+from casimir.tasks.segment.looks import Look, LookSettings, Track, learn_look
 from casimir.tasks.segment.pictures import Image, Mask, Picture
 from casimir.tasks.segment.shapes import Shapes
 from casimir.tasks.segment.superpixels import Float32, Superpixels
 
-FIRST = LookSettings(appearance.IMPORTANCE, 3000, 0.15, 1e-5)
+FIRST = LookSettings(appearance.IMPORTANCE, 3000, 0.15, 1e-5, stride=2)
 AGAIN = LookSettings(context.IMPORTANCE, 600, 0.2, 3e-5)
 ROUNDS = 1  # of looking again before the last look
 LAST_FEATURES = 200  # Fourier features of a node
 LAST_GAMMA = 0.2
 _FOLDS = 4
-
-Track = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +87,7 @@ def learn_features(
     A training picture is scored by looks that have not learned from it, and shown shapes of other pictures only, so
     that its features are like those of a new picture.
 
-    track   wraps the list that the slow loop runs over, e.g. to show progress
+    track   wraps the lists that slow loops run over, e.g. to show progress
     """
     rng = np.random.default_rng(seed)
     folds = rng.permutation(np.arange(len(pictures)) % min(_FOLDS, len(pictures)))
@@ -98,7 +95,7 @@ def learn_features(
     seen = [_see(picture, fold) for picture, fold in track(pairs, "looking at pictures")]
     shapes = Shapes.of([picture.mask for picture in pictures if picture.mask is not None], folds.astype(np.int64))
     targets, sizes = [2 * one.foreground - 1 for one in seen], [one.superpixels.size for one in seen]
-    look, scores = learn_look(FIRST, [one.appearance for one in seen], targets, sizes, folds.tolist(), rng)
+    look, scores = learn_look(FIRST, [one.appearance for one in seen], targets, sizes, folds.tolist(), rng, track)
     looks = [look]
     for _ in range(ROUNDS):
         again = _contexts(seen, scores, shapes)

@@ -60,5 +60,8 @@ class FourierMap:
 
     def of(self, z: Float32) -> Float32:
         """float32[p, D]."""
-        waves = np.cos(z @ self.frequencies + self.phases)
-        return np.asarray(waves * np.float32(np.sqrt(2.0 / self.n_features)), dtype=np.float32)
+        waves: Float32 = z @ self.frequencies
+        waves += self.phases  # in place: the array is large
+        np.cos(waves, out=waves)
+        waves *= np.float32(np.sqrt(2.0 / self.n_features))
+        return waves

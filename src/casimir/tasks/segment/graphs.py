@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from casimir._arrays import aligned_zeros
 from casimir.costs import part_scores
-from casimir.models.linear import LinearPartsModel
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures import GraphCut
 from casimir.structures.base import Structure
 
@@ -43,11 +43,60 @@ class ImageGraph:
         return replace(self, edges=self.edges[:0], cuts=self.cuts[:0])
 
 
-def linear_model(graphs: Sequence[ImageGraph]) -> LinearPartsModel:
-    """The scores above; w has the d node weights first, then the q edge weights."""
-    d, q = graphs[0].nodes.shape[1], graphs[0].cuts.shape[1]
-    nodes, edges = [_node_rows(graph, d + q) for graph in graphs], [_edge_rows(graph, d + q) for graph in graphs]
-    return LinearPartsModel(nodes, edges, n_labels=2)
+class CutModel:
+    """The scores above; w has the d node weights first, then the q edge weights. Features stay where they are."""
+
+    def __init__(self, graphs: Sequence[ImageGraph]) -> None:
+        self._graphs = graphs
+        self._offsets = offsets_of([len(graph.nodes) for graph in graphs])
+        self._edge_offsets = offsets_of([len(graph.edges) for graph in graphs])
+        self._d = graphs[0].nodes.shape[1]
+        self.n_params = self._d + graphs[0].cuts.shape[1]
+
+    @property
+    def n_examples(self) -> int:
+        return len(self._graphs)
+
+    def zeros(self) -> FloatArray:
+        return aligned_zeros(self.n_params)
+
+    def scores(self, w: FloatArray, examples: Any = None) -> Scores:
+        check_weights(w, self.n_params, "CutModel")
+        graphs, offsets, edge_offsets = self._chosen(examples)
+        nodes, edges = np.zeros((offsets[-1], 2)), np.zeros((edge_offsets[-1], 2, 2))
+        for k, graph in enumerate(graphs):
+            nodes[offsets[k] : offsets[k + 1], 1] = graph.share * (graph.nodes @ w[: self._d])
+            if len(graph.edges):
+                cut = graph.cuts @ w[self._d :]
+                own = edges[edge_offsets[k] : edge_offsets[k + 1]]
+                own[:, 0, 1], own[:, 1, 0] = -cut, -cut
+        return Scores.unchecked(nodes, offsets, edges, edge_offsets)
+
+    def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
+        graphs, offsets, edge_offsets = self._chosen(examples)
+        check_marginals(marginals, (int(offsets[-1]), 2), offsets, "CutModel")
+        gradient = self.zeros()
+        for k, graph in enumerate(graphs):
+            gradient[: self._d] += (graph.share * marginals.nodes[offsets[k] : offsets[k + 1], 1]) @ graph.nodes
+            if len(graph.edges) and marginals.edges is not None:
+                own = marginals.edges[edge_offsets[k] : edge_offsets[k + 1]]
+                gradient[self._d :] -= (own[:, 0, 1] + own[:, 1, 0]) @ graph.cuts
+        return gradient
+
+    def longest_rows(self, y: Any) -> FloatArray:
+        """float64[n], at least max_y |Phi(y) - Phi(y_i)|^2: the square of the sum of the lengths of all rows."""
+        lengths = [
+            float(graph.share @ np.linalg.norm(graph.nodes, axis=1) + np.linalg.norm(graph.cuts, axis=1).sum())
+            for graph in self._graphs
+        ]
+        return np.square(lengths)
+
+    def _chosen(self, examples: Any) -> tuple[Sequence[ImageGraph], IntArray, IntArray]:
+        if examples is None:
+            return self._graphs, self._offsets, self._edge_offsets
+        chosen = chosen_examples(examples, self.n_examples)
+        graphs = [self._graphs[i] for i in chosen.tolist()]
+        return graphs, offsets_of(np.diff(self._offsets)[chosen]), offsets_of(np.diff(self._edge_offsets)[chosen])
 
 
 def edge_weights(graphs: Sequence[ImageGraph]) -> npt.NDArray[np.bool_]:
@@ -62,7 +111,7 @@ def structure(graphs: Sequence[ImageGraph]) -> GraphCut:
 
 def best_labels(graphs: Sequence[ImageGraph], w: FloatArray) -> list[IntArray]:
     """The best labelling of every graph, int64[p_i]."""
-    return structure(graphs).max(linear_model(graphs).scores(w)).outputs
+    return structure(graphs).max(CutModel(graphs).scores(w)).outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +132,3 @@ class PixelHamming:
         if example is None and len(self.shares) != 1:
             raise ValueError(f"PixelHamming has {len(self.shares)} examples; say which: cost(y, y', example=i).")
         return float(self.shares[example or 0] @ (np.asarray(y_true) != np.asarray(y_pred)))
-
-
-def _node_rows(graph: ImageGraph, columns: int) -> Any:
-    """Sparse [2 p, columns]: nothing for label 0, share_v x_v for label 1."""
-    p, d = graph.nodes.shape
-    values = graph.nodes * graph.share[:, None]
-    starts = np.append(np.repeat(np.arange(p) * d, 2), p * d)  # row 2 v is empty, row 2 v + 1 has d entries
-    return sp.csr_array((values.ravel(), np.tile(np.arange(d), p), starts), shape=(2 * p, columns))
-
-
-def _edge_rows(graph: ImageGraph, columns: int) -> Any:
-    """Sparse [4 m, columns]: -phi for the label pairs (0, 1) and (1, 0), nothing for equal labels."""
-    m, q = graph.cuts.shape
-    rows = np.repeat((4 * np.arange(m)[:, None] + (1, 2)).ravel(), q)
-    place = (rows, np.tile(np.arange(columns - q, columns), 2 * m))
-    return sp.csr_array((np.repeat(-graph.cuts, 2, axis=0).ravel(), place), shape=(4 * m, columns))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from casimir.tasks.segment.fourier import FourierMap, Groups
 from casimir.tasks.segment.ridge import FoldedRidge
 from casimir.tasks.segment.superpixels import Float32
 
+Track = Callable[[Iterable[Any], str], Iterable[Any]]
+
 
 @dataclass(frozen=True)
 class LookSettings:
@@ -19,12 +22,14 @@ class LookSettings:
     n_features   random Fourier features
     gamma        of the kernel exp(-gamma |z - z'|^2)
     lam          regularisation
+    stride       every so many superpixels are learned from: neighbours tell nearly the same
     """
 
     importance: Mapping[str, float]
     n_features: int
     gamma: float
     lam: float
+    stride: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,8 @@ class Look:
 
     def score(self, groups: Groups) -> Float32:
         """float32[p]."""
-        return np.asarray(_rows(self.settings, self.fourier, groups) @ self.weights, dtype=np.float32)
+        features = self.fourier.of(self.fourier.scaled(groups, self.settings.importance))
+        return np.asarray(features @ self.weights[:-1] + self.weights[-1], dtype=np.float32)
 
 
 def learn_look(
@@ -50,6 +56,7 @@ def learn_look(
     sizes: Sequence[Float32],
     folds: Sequence[int],
     rng: np.random.Generator,
+    track: Track = lambda items, what: items,
 ) -> tuple[Look, list[Float32]]:
     """The look learned from all pictures, and the score of every picture by what the other folds teach.
 
@@ -59,16 +66,15 @@ def learn_look(
     fourier = FourierMap.fit(descriptors, settings.importance, settings.n_features, settings.gamma, rng)
     n_folds = max(folds) + 1
     ridge = FoldedRidge(settings.n_features + 1, n_folds, settings.lam)
-    for rows, fold, target, size in zip(_all_rows(settings, fourier, descriptors), folds, targets, sizes, strict=True):
-        ridge.add(fold, rows, target, size)
+    pictures = list(zip(descriptors, folds, targets, sizes, strict=True))
+    for k, (groups, fold, target, size) in enumerate(track(pictures, "learning from pictures")):
+        some = slice(k % settings.stride, None, settings.stride)
+        rows = _rows(settings, fourier, {name: values[some] for name, values in groups.items()})
+        ridge.add(fold, rows, target[some], size[some])
     by_fold = [ridge.solve(without=fold) for fold in range(n_folds)]
     unseen = (Look(settings, fourier, by_fold[fold]) for fold in folds)
     scores = [look.score(groups) for look, groups in zip(unseen, descriptors, strict=True)]
     return Look(settings, fourier, ridge.solve()), scores
-
-
-def _all_rows(settings: LookSettings, fourier: FourierMap, descriptors: Sequence[Groups]) -> Iterator[Float32]:
-    return (_rows(settings, fourier, groups) for groups in descriptors)
 
 
 def _rows(settings: LookSettings, fourier: FourierMap, groups: Groups) -> Float32:

@@ -17,8 +17,9 @@ from casimir.solvers.base import Solver
 from casimir.solvers.run import Callback
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.boundaries import N_EDGE_FEATURES
-from casimir.tasks.segment.features import Features, Track, learn_features, resized_mask
-from casimir.tasks.segment.graphs import ImageGraph, PixelHamming, best_labels, edge_weights, linear_model, structure
+from casimir.tasks.segment.features import Features, learn_features, resized_mask
+from casimir.tasks.segment.graphs import CutModel, ImageGraph, PixelHamming, best_labels, edge_weights, structure
+from casimir.tasks.segment.looks import Track
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture, check_image
 from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_features
@@ -109,7 +110,7 @@ def train_weights(
     chosen = DEFAULT_LAM / len(used) if lam is None else lam
     cost = PixelHamming([graph.share for graph in used])
     penalty = Ridge(chosen, nonnegative=edge_weights(used))
-    objective = Objective(linear_model(used), structure(used), cost, truth, penalty)
+    objective = Objective(CutModel(used), structure(used), cost, truth, penalty)
     result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
     return SegmentModel(features, result.w, edges, Run.of(result, chosen))
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from casimir.tasks.opencv import opencv
-from casimir.tasks.panels import PREDICTED, TRUTH, beside, captioned, enlarged, sheet, spread
+from casimir.tasks.panels import PREDICTED, TRUTH, beside, captioned, enlarged, write_pictures
 from casimir.tasks.segment.metrics import segment_scores
-from casimir.tasks.segment.pictures import Image, Mask, Picture, write_image
+from casimir.tasks.segment.pictures import Image, Mask, Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,11 @@ class Overlay:
     predicted: Mask
 
     @property
-    def iou(self) -> float:
+    def name(self) -> str:
+        return self.picture.name
+
+    @property
+    def rank(self) -> float:
         assert self.picture.mask is not None
         return segment_scores([self.picture.mask], [self.predicted]).iou
 
@@ -31,22 +35,14 @@ class Overlay:
         assert self.picture.mask is not None
         panels = [
             captioned(enlarged(self.picture.image), self.picture.name),
-            captioned(tinted(self.picture.image, self.predicted, PREDICTED), f"predicted, IoU {self.iou:.2f}"),
+            captioned(tinted(self.picture.image, self.predicted, PREDICTED), f"predicted, IoU {self.rank:.2f}"),
             captioned(tinted(self.picture.image, self.picture.mask, TRUTH), "truth"),
         ]
         return beside(panels)
 
 
-def write_overlays(folder: Path, pictures: Sequence[Picture], predicted: Sequence[Mask], count: int = 12) -> list[Path]:
-    """PNG files of some pictures, from the worst to the best, and overview.png with all of these."""
-    ranked = sorted((Overlay(*pair) for pair in zip(pictures, predicted, strict=True)), key=lambda one: one.iou)
-    chosen = [ranked[place] for place in spread(len(ranked), count)]
-    drawn = [overlay.draw() for overlay in chosen]
-    files = [folder / f"{overlay.picture.name}.png" for overlay in chosen]
-    for file, image in zip(files, drawn, strict=True):
-        write_image(file, image)
-    write_image(folder / "overview.png", sheet(drawn))
-    return [*files, folder / "overview.png"]
+def write_overlays(folder: Path, pictures: Sequence[Picture], predicted: Sequence[Mask]) -> list[Path]:
+    return write_pictures(folder, [Overlay(*pair) for pair in zip(pictures, predicted, strict=True)])
 
 
 def tinted(image: Image, mask: Mask, colour: tuple[int, int, int]) -> Image:

@@ -79,20 +79,6 @@ def read_mask(file: str | os.PathLike[str]) -> Mask:
     return np.asarray(values > (127 if Path(file).suffix.lower() in _LOSSY else 0), dtype=np.bool_)
 
 
-def write_image(file: str | os.PathLike[str], image: Image | Mask) -> None:
-    """An RGB image, or a mask as black and white."""
-    cv2 = opencv()
-    pixels = image.astype(np.uint8) * 255 if image.ndim == 2 else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
-    path = Path(file)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(cv2.imencode(path.suffix, pixels)[1].tobytes())
-    except OSError as error:
-        raise type(error)(
-            f"'{path}' cannot be written ({error.strerror}). Free some space or give a folder that you may write to."
-        ) from None
-
-
 def image_files(folder: Path) -> list[Path]:
     """The image files of a folder, sorted; two of the same base name are refused."""
     files = sorted(_images_in(folder))

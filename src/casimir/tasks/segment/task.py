@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from casimir.tasks.task import Given, Task, lam_of
+from casimir.tasks.task import Given, Task, lam_of, later
 
 if TYPE_CHECKING:  # OpenCV and scikit-learn take a second to load, which --help need not wait for
     from casimir.tasks.segment.features import Features
@@ -122,7 +120,7 @@ def draw(folder: Path, results: Sequence[tuple[SegmentModel, Seen]], given: Give
 
 
 def write(model: SegmentModel, pictures: Sequence[Picture], given: Given, output: Path | None) -> None:
-    from casimir.tasks.segment.pictures import write_image
+    from casimir.tasks.opencv import write_image
 
     if output is None:
         raise ValueError("Masks are PNG files; say in which folder to write them: --output DIR.")
@@ -130,12 +128,6 @@ def write(model: SegmentModel, pictures: Sequence[Picture], given: Given, output
         raise ValueError(f"'{output}' is a file; masks are written into a folder. Give another --output.")
     for picture in given.track(pictures, "pictures"):
         write_image(output / f"{picture.name}.png", model.predict(picture.image))
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SegmentModel:
-    from casimir.tasks.segment.model import decode_model
-
-    return decode_model(meta, arrays)
 
 
 TASK = Task(
@@ -167,5 +159,5 @@ TASK = Task(
     compare=compare,
     pictures=draw,
     write=write,
-    decode=decode,
+    decode=later("casimir.tasks.segment.model", "decode_model"),
 )

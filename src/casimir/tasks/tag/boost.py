@@ -14,7 +14,7 @@ from typing import cast
 
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences
-from casimir.metrics.entities import Counts
+from casimir.metrics.counts import Counts
 from casimir.metrics.schemes import Span, spans
 
 OUTSIDE, AUTO = "O", "auto"
