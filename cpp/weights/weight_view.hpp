@@ -1,6 +1,7 @@
 // How weights are read and written: the form in which oracles see them, and where gradients are added.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace casimir {
@@ -17,6 +18,7 @@ struct WeightView {
 /// The values of features, as doubles or as floats; null: all ones.
 class TokenValues {
  public:
+  TokenValues(std::nullptr_t) {}
   TokenValues(const double* wide) : wide_(wide) {}
   TokenValues(const float* narrow) : narrow_(narrow) {}
 
