@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from problems import Parts, candidate_parts, chain_parts, tree_parts
+from problems import Parts, candidate_parts, chain_parts, shared_parts, tree_parts
 
 import casimir as cs
 from casimir.penalties import Penalty, Proximal
@@ -32,6 +32,8 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "tree-5": lambda: tree_parts(n_labels=5, lengths=(1, 3), weighted_cost=True),
     "tree-9": lambda: tree_parts(n_labels=9, lengths=(1, 2), weighted_cost=True),
     "tree-real": lambda: tree_parts(n_labels=3, valued=True, weighted_cost=True),
+    "shared-3": lambda: shared_parts(n_labels=3, weighted_cost=True),
+    "shared-real": lambda: shared_parts(n_labels=4, lengths=(1, 3), valued=True, weighted_cost=True),
 }
 
 
@@ -126,6 +128,7 @@ KINDS: dict[str, Callable[[], Parts]] = {
     "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
     "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "candidates": candidate_parts,
+    "shared": lambda: shared_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
 }
 
 

@@ -71,19 +71,19 @@ void TreeDual::rescore(std::int64_t i, const double* w) {
 void TreeDual::add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight) {
   const TreeOutputs& own = block(i);
   const LinearTokensData& data = trees_.data();
-  const std::int64_t stride = trees_.shape().stride, p = trees_.length(i);
+  const std::int64_t p = trees_.length(i);
   const std::int64_t* above = trees_.parents(i);
   const std::uint16_t *y = own.output(a, p), *z = own.output(b, p);
   for (const std::int32_t v : own.nodes) {
     if (y[v] == z[v]) continue;
     const std::int64_t* range = data.features.indptr + data.offsets[i] + v;
     for (std::int64_t f = range[0]; f < range[1]; ++f)
-      direction_.emplace_back(data.features.indices[f] * stride + y[v],
+      direction_.emplace_back(trees_.place(data.features.indices[f], y[v]),
                               data.features.values ? weight * data.features.values[f] : weight);
   }
   for (const std::int32_t v : own.edges)
     if (y[v] != z[v] || y[above[v]] != z[above[v]])
-      direction_.emplace_back((data.n_features + y[v]) * stride + y[above[v]], weight);
+      direction_.emplace_back(trees_.place(data.n_features + y[v], y[above[v]]), weight);
 }
 
 /// Sorts the direction, adds up entries of the same weight, and returns its squared norm.

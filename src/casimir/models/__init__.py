@@ -4,6 +4,7 @@ from casimir.models.base import Linearization, LinearModel, NonlinearModel, Scor
 from casimir.models.linear import LinearChainModel, LinearPartsModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_tree import LinearTreeModel
+from casimir.models.shared import SharedWeights
 from casimir.models.weight_rows import WeightRows
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "Linearization",
     "NonlinearModel",
     "ScoreModel",
+    "SharedWeights",
     "WeightRows",
 ]
