@@ -10,7 +10,8 @@ import numpy as np
 from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.models.base import check_weights
-from casimir.models.tokens import TokenModel
+from casimir.models.linear import LinearChainModel
+from casimir.models.linear_tree import LinearTreeModel
 from casimir.scores import FloatArray, Scores
 
 
@@ -18,21 +19,19 @@ from casimir.scores import FloatArray, Scores
 class SharedWeights:
     """scores_i = J_i v,  v = w[cells]: the scores of `model` with v for its weights.
 
-    model      a linear model of token labels, with rows of weights (see `WeightRows`); a `LinearTreeModel` trains
-               natively, others on the composed path
-    cells      integers [n_rows, L]: which of the weights w the model has for a row and a label
+    model      of trees, which then trains natively, or of chains, which takes the composed path
+    cells      integers [n_rows, L]: which of the weights w the model has for a row (see `WeightRows`) and a label
     n_weights  how many there are; some may belong to no cell
     """
 
-    model: TokenModel
+    model: LinearTreeModel | LinearChainModel
     cells: Any
     n_weights: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, TokenModel):
+        if not isinstance(self.model, LinearTreeModel | LinearChainModel):
             raise TypeError(
-                f"SharedWeights got a {type(self.model).__name__}; it needs a model with rows of weights for labels, "
-                "such as LinearTreeModel."
+                f"SharedWeights got a {type(self.model).__name__}; it needs a LinearTreeModel or a LinearChainModel."
             )
         given, needed = np.asarray(self.cells), (self.model.weights.n_rows, self.model.n_labels)
         object.__setattr__(self, "n_weights", positive_int(self.n_weights, "n_weights"))
@@ -76,4 +75,4 @@ class SharedWeights:
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         gradient = self.model.weights.rows(self.model.adjoint(marginals, examples))
-        return np.bincount(self.cells.ravel(), gradient.ravel(), minlength=self.n_weights)
+        return np.asarray(np.bincount(self.cells.ravel(), gradient.ravel(), self.n_weights), dtype=np.float64)

@@ -120,8 +120,8 @@ class Numbering:
         found = []
         for template, count in zip(self.templates, np.diff(self.first_rows), strict=True):
             values = np.arange(count)[:, None] + ENDED
-            pair = (values, labels) if template.column == 0 else (labels, values)
-            found.append(hashed(template.number, *pair, n_weights))
+            a, b = (values, labels) if template.column == 0 else (labels, values)
+            found.append(hashed(template.number, a, b, n_weights))
         found.append(hashed(_PAIRS, BEGUN, labels[None], n_weights))
         return np.concatenate([*found, hashed(_PAIRS, labels[None], labels[:, None], n_weights)])
 
