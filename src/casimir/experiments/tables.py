@@ -52,8 +52,8 @@ class Row:
     cpu_seconds: float
 
     note: ClassVar[str] = (
-        "excess: (F - F*) / F* at the end of the budget, or F where it is not convex; all calls: the same with full gradients"
-        " counted"
+        "excess: (F - F*) / F* at the end of the budget, or F where it is not convex; all calls: the same with full"
+        " gradients counted"
     )
 
     def to_dict(self) -> dict[str, Any]:
