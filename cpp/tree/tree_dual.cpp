@@ -1,7 +1,5 @@
 #include "tree/tree_dual.hpp"
 
-#include <algorithm>
-
 namespace casimir {
 
 TreeDual::TreeDual(const LinearTree& trees)
