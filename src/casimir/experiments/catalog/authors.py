@@ -68,7 +68,7 @@ EXPERIMENT = Experiment(
     ),
     passes=40,
     figure="fig:plot_all_ner",
-    seeds=2,
+    seeds=5,
     metrics=("f1",),
     evaluate_every=2,
 )
