@@ -32,7 +32,9 @@ def filled(page: str, found: Mapping[str, str]) -> str:
         text = found.get(marked["name"])
         if text is None:
             return marked[0]
-        return f"{marked[1]}\n{''.join({**by_case(marked[0]), **by_case(text)}.values())}{marked[3]}"
+        older, fresh = by_case(marked[0]), by_case(text)
+        shown = fresh if older.keys() <= fresh.keys() else {**older, **fresh}
+        return f"{marked[1]}\n{''.join(shown.values())}{marked[3]}"
 
     return _TABLE.sub(with_table, page)
 
