@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from problems import Parts, candidate_parts, chain_parts, class_parts, tree_parts
+from problems import Parts, candidate_parts, chain_parts, class_parts, shared_parts, tree_parts
 
 import casimir as cs
 from casimir.penalties import Penalty, Proximal
@@ -39,6 +39,8 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "tree-5": lambda: tree_parts(n_labels=5, lengths=(1, 3), weighted_cost=True),
     "tree-9": lambda: tree_parts(n_labels=9, lengths=(1, 2), weighted_cost=True),
     "tree-real": lambda: tree_parts(n_labels=3, valued=True, weighted_cost=True),
+    "shared-3": lambda: shared_parts(n_labels=3, weighted_cost=True),
+    "shared-real": lambda: shared_parts(n_labels=4, lengths=(1, 3), valued=True, weighted_cost=True),
 }
 
 
@@ -136,6 +138,7 @@ KINDS: dict[str, Callable[[], Parts]] = {
     "candidates": candidate_parts,
     "classes": lambda: class_parts(n_classes=5, dim=6, bias=0.7),
     "sparse-classes": lambda: class_parts(n_classes=3, dim=7, bias=0.7, kind="sparse"),
+    "shared": lambda: shared_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import scipy.sparse
 from scipy.special import logsumexp
 
 import casimir as cs
+from casimir.models import SharedWeights
 from casimir.scores import FloatArray, IntArray
 from casimir.structures.base import indicator
 from casimir.testing import list_chain
@@ -70,6 +71,14 @@ def tree_parts(**options: Any) -> Parts:
         parents.append(np.array(above)[np.argsort(numbers)])
     labels = chain.model.n_labels
     return Parts(cs.LinearTreeModel(chain.model.X, labels), cs.Tree(parents, labels), chain.cost, chain.y)
+
+
+def shared_parts(n_weights: int = 11, **options: Any) -> Parts:
+    """The same with few weights, which the features, labels and edges share at random."""
+    trees = tree_parts(**options)
+    shape = trees.model.weights.n_rows, trees.model.n_labels
+    cells = np.random.default_rng(options.get("seed", 0)).integers(0, n_weights, shape)
+    return replace(trees, model=SharedWeights(trees.model, cells, n_weights))
 
 
 def candidate_parts(seed: int = 0, n: int = 8, dim: int = 5) -> Parts:

@@ -69,6 +69,19 @@ inline const double* checked_scores(const nb::object& scores, std::size_t rows, 
   return array.data();
 }
 
+/// The numbers of the weights of all cells [rows, labels], below n_weights; none where every cell has its own.
+inline casimir::SharedWeights checked_cells(const nb::object& cells, std::int64_t rows, int n_labels,
+                                            std::int64_t n_weights) {
+  if (cells.is_none()) return {};
+  const auto array = array_of<InArray<std::uint32_t, nb::ndim<2>>>(cells, "cells");
+  if (static_cast<std::int64_t>(array.shape(0)) != rows || array.shape(1) != static_cast<std::size_t>(n_labels))
+    throw std::invalid_argument("cells needs a row for every feature and every label, with a number for every label.");
+  for (std::size_t j = 0; j < array.size(); ++j)
+    if (static_cast<std::int64_t>(array.data()[j]) >= n_weights)
+      throw std::invalid_argument("a number in cells is not below n_weights.");
+  return {array.data(), n_weights};
+}
+
 /// Checks that the arrays fit together. The problem looks into all of them but fixed_nodes.
 inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
                                                 const nb::object& values, std::int64_t n_features, int n_labels,

@@ -21,7 +21,6 @@ class LinearChain final : public LinearTokens {
  public:
   explicit LinearChain(const LinearTokensData& data);
 
-  std::int64_t rows() const override { return stop_row() + 1; }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<ChainWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
@@ -55,6 +54,8 @@ class LinearChain final : public LinearTokens {
 
  private:
   struct Oracles;
+
+  std::int64_t weight_rows() const override { return stop_row() + 1; }
 
   /// Rows [to][from] of rows [from][to]; the padding of a row is -inf.
   void transpose(const double* to, std::vector<double>& from) const;

@@ -139,6 +139,17 @@ void test_linear_chain() {
       casimir::TreeOrderView{trees->order.node.data(), trees->order.parent.data(), trees->order.subtree.data()};
   check_touched(*trees->problem, random);
   check_scales(*trees->problem, {SmoothingKind::kL2, 5, 0.8}, random);
+  std::vector<std::uint32_t> cells(static_cast<std::size_t>(trees->problem->rows() * 3));
+  for (std::uint32_t& cell : cells) cell = static_cast<std::uint32_t>(random.below(7));
+  casimir::LinearTree shared(trees->problem->data(), view, {cells.data(), 7});
+  check_equal(shared.n_params(), 7);
+  check_equal(shared.rows(), 7);
+  check_scatter_ranges(shared, random);
+  check_touched(shared, random);
+  check_non_finite_weights(shared, random);
+  check_affine_weights(shared, {SmoothingKind::kL2, 5, 0.8}, random);
+  check_threads(shared, {SmoothingKind::kL2, 5, 0.8}, random);
+  check_gradient(shared, {SmoothingKind::kEntropy, 1, 0.8}, random);
   casimir::LinearTokensData data = chains->problem->data();
   data.y = nullptr;
   check_without_truth(casimir::LinearChain(data), random);

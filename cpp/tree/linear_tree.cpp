@@ -10,8 +10,8 @@
 
 namespace casimir {
 
-LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order)
-    : LinearTokens(data), order_(order), parent_(static_cast<std::size_t>(data.offsets[data.n])) {
+LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order, const SharedWeights& shared)
+    : LinearTokens(data, shared), order_(order), parent_(static_cast<std::size_t>(data.offsets[data.n])) {
   for (std::int64_t i = 0; i < data.n; ++i) {
     const std::int64_t first = data.offsets[i];
     const std::int64_t* node = order.node + first;
@@ -25,11 +25,11 @@ LinearTree::LinearTree(const LinearTokensData& data, const TreeOrderView& order)
 
 void LinearTree::load_weights(const WeightView& w, Workspace& workspace) const {
   auto& work = static_cast<TreeWorkspace&>(workspace);
-  const std::int64_t labels = shape_.labels, stride = shape_.stride, base = data_.n_features * stride;
+  const std::int64_t labels = shape_.labels;
   work.edges.resize(static_cast<std::size_t>(labels * labels));
   for (std::int64_t l = 0; l < labels; ++l)
     for (std::int64_t y = 0; y < labels; ++y) {
-      const std::int64_t at = base + l * stride + y;
+      const std::int64_t at = place(data_.n_features + l, y);
       work.edges[static_cast<std::size_t>(l * labels + y)] =
           w.s * w.v[at] + (w.c ? w.a * w.c[at] : 0.0) + fixed_pair(l, y);
     }
@@ -56,13 +56,13 @@ void LinearTree::score_nodes(std::int64_t i, const WeightView& w, TreeWorkspace&
     work.padded.resize(static_cast<std::size_t>(p * stride));
   if (work.unary.size() < static_cast<std::size_t>(p * shape_.labels))
     work.unary.resize(static_cast<std::size_t>(p * shape_.labels));
-  ops_.score(shape_, data_.features, data_.offsets[i], p, w, work.padded.data());
+  score_features(data_.offsets[i], p, w, work.padded.data());
   for (std::int64_t v = 0; v < p; ++v) finish_scores(i, v, work.padded.data() + v * stride, work);
 }
 
 void LinearTree::score_node(std::int64_t i, std::int64_t v, const WeightView& w, TreeWorkspace& work) const {
   double* row = work.padded.data() + v * shape_.stride;
-  ops_.score(shape_, data_.features, data_.offsets[i] + v, 1, w, row);
+  score_features(data_.offsets[i] + v, 1, w, row);
   finish_scores(i, v, row, work);
 }
 

@@ -29,9 +29,8 @@ struct TreeWorkspace final : Workspace {
 
 class LinearTree final : public LinearTokens {
  public:
-  LinearTree(const LinearTokensData& data, const TreeOrderView& order);
+  LinearTree(const LinearTokensData& data, const TreeOrderView& order, const SharedWeights& shared = {});
 
-  std::int64_t rows() const override { return data_.n_features + shape_.labels; }
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<TreeWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
@@ -61,6 +60,8 @@ class LinearTree final : public LinearTokens {
 
  private:
   struct Oracles;
+
+  std::int64_t weight_rows() const override { return data_.n_features + shape_.labels; }
 
   TreeView view(std::int64_t i, const TreeWorkspace& work) const;
   double output_score(std::int64_t i, const std::int32_t* labels, const TreeWorkspace& work) const;

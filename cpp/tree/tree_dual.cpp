@@ -1,10 +1,9 @@
 #include "tree/tree_dual.hpp"
 
-#include <algorithm>
-
 namespace casimir {
 
-TreeDual::TreeDual(const LinearTree& trees) : DualPasses(trees), trees_(trees) {
+TreeDual::TreeDual(const LinearTree& trees)
+    : DualPasses(trees), trees_(trees), sums_(static_cast<std::size_t>(trees.n_params()), 0.0) {
   check_label_count(trees.shape().labels);
   for (std::int64_t i = 0; i < trees.n_examples(); ++i)
     block(i).labels.assign(trees.truth(i), trees.truth(i) + trees.length(i));
@@ -67,38 +66,42 @@ void TreeDual::rescore(std::int64_t i, const double* w) {
   score_outputs(i);
 }
 
-/// direction_ += weight times the features of output a where it differs from output b.
+void TreeDual::add(std::int64_t at, double amount) {
+  double& sum = sums_[static_cast<std::size_t>(at)];
+  if (sum == 0.0) touched_.push_back(at);
+  sum += amount;
+}
+
+/// sums_ += weight times the features of output a where it differs from output b.
 void TreeDual::add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight) {
   const TreeOutputs& own = block(i);
   const LinearTokensData& data = trees_.data();
-  const std::int64_t stride = trees_.shape().stride, p = trees_.length(i);
+  const std::int64_t p = trees_.length(i);
   const std::int64_t* above = trees_.parents(i);
   const std::uint16_t *y = own.output(a, p), *z = own.output(b, p);
   for (const std::int32_t v : own.nodes) {
     if (y[v] == z[v]) continue;
     const std::int64_t* range = data.features.indptr + data.offsets[i] + v;
     for (std::int64_t f = range[0]; f < range[1]; ++f)
-      direction_.emplace_back(data.features.indices[f] * stride + y[v],
-                              data.features.values ? weight * data.features.values[f] : weight);
+      add(trees_.place(data.features.indices[f], y[v]),
+          data.features.values ? weight * data.features.values[f] : weight);
   }
   for (const std::int32_t v : own.edges)
-    if (y[v] != z[v] || y[above[v]] != z[above[v]])
-      direction_.emplace_back((data.n_features + y[v]) * stride + y[above[v]], weight);
+    if (y[v] != z[v] || y[above[v]] != z[above[v]]) add(trees_.place(data.n_features + y[v], y[above[v]]), weight);
 }
 
-/// Sorts the direction, adds up entries of the same weight, and returns its squared norm.
+/// Makes the sums the direction, and returns its squared norm.
 double TreeDual::gather() {
-  std::sort(direction_.begin(), direction_.end(), [](const Change& a, const Change& b) { return a.first < b.first; });
-  std::size_t kept = 0;
+  direction_.clear();
   double norm = 0.0;
-  for (std::size_t from = 0, to = 0; from < direction_.size(); from = to) {
-    double sum = 0.0;
-    for (; to < direction_.size() && direction_[to].first == direction_[from].first; ++to) sum += direction_[to].second;
+  for (const std::int64_t at : touched_) {
+    double& sum = sums_[static_cast<std::size_t>(at)];
     if (sum == 0.0) continue;
-    direction_[kept++] = {direction_[from].first, sum};
+    direction_.emplace_back(at, sum);
     norm += sum * sum;
+    sum = 0.0;
   }
-  direction_.resize(kept);
+  touched_.clear();
   return norm;
 }
 
@@ -116,7 +119,6 @@ void TreeDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point
   for (int taken = 1; taken <= steps; ++taken) {
     const PairwiseMove move = pairwise_move(scores_, block(i).weight);
     if (move.gain == 0.0) return;
-    direction_.clear();
     add_direction(i, move.best, move.worst, 1.0);
     add_direction(i, move.worst, move.best, -1.0);
     apply(move_between(i, move, gather() * point.scale), point);
@@ -126,7 +128,6 @@ void TreeDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point
 
 void TreeDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
   const std::vector<double>& weight = block(i).weight;
-  direction_.clear();
   for (std::size_t k = 0; k < weight.size(); ++k) {
     if (weight[k] == 0.0) continue;
     add_direction(i, target, k, weight[k]);

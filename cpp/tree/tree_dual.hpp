@@ -32,6 +32,7 @@ class TreeDual final : public DualPasses<TreeOutputs> {
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
   void add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight);
+  void add(std::int64_t at, double amount);
   double gather();
   void apply(double step, const VisitPoint& point);
 
@@ -39,7 +40,9 @@ class TreeDual final : public DualPasses<TreeOutputs> {
 
   // Scratch of the visit under way.
   TreeWorkspace work_;
-  std::vector<Change> direction_;  // sorted, no entry twice, after gather
+  std::vector<double> sums_;           // as long as w, zero between uses: the direction that is being gathered
+  std::vector<std::int64_t> touched_;  // where it is not zero; an entry may come twice
+  std::vector<Change> direction_;      // no entry twice, after gather
 };
 
 }  // namespace casimir

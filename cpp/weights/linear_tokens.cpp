@@ -4,20 +4,40 @@
 
 namespace casimir {
 
-LinearTokens::LinearTokens(const LinearTokensData& data)
+LinearTokens::LinearTokens(const LinearTokensData& data, const SharedWeights& shared)
     : data_(data),
+      shared_(shared),
       shape_{data.labels, stride_of(data.labels)},
       ops_(chain_ops(shape_.stride)),
       fixed_nodes_(data.fixed_nodes, data.offsets[data.n], shape_) {}
 
-/// Rows of features, which follow one another in runs at times, and all rows of the structure.
+void LinearTokens::score_features(std::int64_t first, std::int64_t count, const WeightView& w, double* u) const {
+  if (shared_) return shared_.score(shape_, data_.features, first, count, w, u);
+  ops_.score(shape_, data_.features, first, count, w, u);
+}
+
+void LinearTokens::scatter_features(std::int64_t first, std::int64_t count, const double* x,
+                                    const ScatterTarget& target) const {
+  if (shared_) return shared_.scatter(shape_, data_.features, first, count, x, target);
+  ops_.scatter(shape_, data_.features, first, count, x, target);
+}
+
+/// Rows of features, which follow one another in runs at times, and all rows of the structure; shared weights one by
+/// one.
 void LinearTokens::touched(std::int64_t i, std::vector<RowRange>& ranges) const {
   const std::int64_t* indptr = data_.features.indptr + data_.offsets[i];
+  const auto add_cells = [&](std::int64_t row) {
+    for (int l = 0; l < shape_.labels; ++l) ranges.emplace_back(place(row, l), place(row, l) + 1);
+  };
   for (std::int64_t f = indptr[0]; f < indptr[length(i)]; ++f) {
     const std::int64_t row = data_.features.indices[f];
-    ranges.emplace_back(row, row + 1);
+    if (shared_)
+      add_cells(row);
+    else
+      ranges.emplace_back(row, row + 1);
   }
-  ranges.emplace_back(data_.n_features, rows());
+  if (!shared_) return ranges.emplace_back(data_.n_features, rows()), void();
+  for (std::int64_t row = data_.n_features; row < weight_rows(); ++row) add_cells(row);
 }
 
 void LinearTokens::prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const {
@@ -30,7 +50,9 @@ void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int6
   fixed_nodes_.prefetch(data_.offsets[i] + first);
   const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
   const std::int64_t stride = shape_.stride;
-  for (std::int64_t f = indptr[0]; f < indptr[count]; ++f) {
+  for (std::int64_t f = indptr[0]; shared_ && f < indptr[count]; ++f)
+    __builtin_prefetch(shared_.at + static_cast<std::int64_t>(data_.features.indices[f]) * shape_.labels);
+  for (std::int64_t f = indptr[0]; !shared_ && f < indptr[count]; ++f) {
     const std::int64_t row = static_cast<std::int64_t>(data_.features.indices[f]) * stride;
     for (std::int64_t l = 0; l < stride; l += 8) {
       __builtin_prefetch(w.v + row + l);
@@ -40,6 +62,7 @@ void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int6
 }
 
 void LinearTokens::add_row(std::int64_t row, const double* x, const ScatterTarget& target) const {
+  if (shared_) return shared_.scatter_row(shape_, row, 1.0, x, target);
   if (row < target.row_begin || row >= target.row_end) return;
   const std::int64_t first = row * shape_.stride;
   for (int l = 0; l < shape_.labels; ++l) target.v[first + l] += target.a * x[l];
@@ -49,7 +72,7 @@ void LinearTokens::add_row(std::int64_t row, const double* x, const ScatterTarge
 
 void LinearTokens::scatter_pairwise(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
   const std::int64_t p = length(i);
-  ops_.scatter(shape_, data_.features, data_.offsets[i], p, marginals, target);
+  scatter_features(data_.offsets[i], p, marginals, target);
   for (int l = 0; l < shape_.labels; ++l) add_row(data_.n_features + l, marginals + cell(p + l, 0), target);
 }
 
@@ -69,7 +92,7 @@ void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& t
   const double* x = list.values.data();
   for (const std::int64_t unit : list.unit) {
     if (unit >= 0)
-      ops_.scatter(shape_, data_.features, unit, 1, x, target);
+      scatter_features(unit, 1, x, target);
     else
       add_row(-1 - unit, x, target);
     x += shape_.stride;

@@ -1,6 +1,7 @@
 // What linear chains and trees share: labels of tokens whose unary scores are linear in sparse features.
 //
 // Rows of w, each `stride` doubles: n_features unary rows, then the rows of the structure, `labels` of them for pairs.
+// Where cells of these rows share weights, w holds those instead.
 // Marginals of an example: a row per token, then `labels` rows of pairs.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "chain/chain_ops.hpp"
 #include "solve/problem.hpp"
 #include "weights/fixed_rows.hpp"
+#include "weights/shared_weights.hpp"
 
 namespace casimir {
 
@@ -29,7 +31,8 @@ struct LinearTokensData {
 class LinearTokens : public Problem {
  public:
   std::int64_t n_examples() const final { return data_.n; }
-  std::int64_t n_params() const final { return rows() * shape_.stride; }
+  std::int64_t n_params() const final { return shared_ ? shared_.count : weight_rows() * shape_.stride; }
+  std::int64_t rows() const final { return shared_ ? shared_.count : weight_rows(); }
   std::int64_t marginal_offset(std::int64_t i) const final {
     return (data_.offsets[i] + i * shape_.labels) * shape_.stride;
   }
@@ -48,6 +51,11 @@ class LinearTokens : public Problem {
   void prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const;
 
   const LinearTokensData& data() const { return data_; }
+  bool is_shared() const { return static_cast<bool>(shared_); }
+  /// Where w holds the weight of a label in a row.
+  std::int64_t place(std::int64_t row, std::int64_t label) const {
+    return shared_ ? shared_.at[row * shape_.labels + label] : row * shape_.stride + label;
+  }
   RowShape shape() const { return shape_; }
   const ChainOps& ops() const { return ops_; }
   std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
@@ -55,7 +63,13 @@ class LinearTokens : public Problem {
   const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
 
  protected:
-  explicit LinearTokens(const LinearTokensData& data);
+  explicit LinearTokens(const LinearTokensData& data, const SharedWeights& shared = {});
+
+  /// Rows of features and of the structure, whether or not their cells share weights.
+  virtual std::int64_t weight_rows() const = 0;
+  /// Scores of tokens [first, first + count), counted over all examples, from their features alone.
+  void score_features(std::int64_t first, std::int64_t count, const WeightView& w, double* u) const;
+  void scatter_features(std::int64_t first, std::int64_t count, const double* x, const ScatterTarget& target) const;
 
   std::size_t cell(std::int64_t row, std::int64_t column) const {
     return static_cast<std::size_t>(row * shape_.stride + column);
@@ -94,6 +108,7 @@ class LinearTokens : public Problem {
   double expected_fixed(std::int64_t i, const double* marginals) const;
 
   LinearTokensData data_;
+  SharedWeights shared_;
   RowShape shape_;
   const ChainOps& ops_;
   FixedRows fixed_nodes_;

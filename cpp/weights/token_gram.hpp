@@ -13,7 +13,7 @@ class TokenGram {
   /// has_ends: the first and the last token have a start and a stop score.
   TokenGram(const LinearTokens& tokens, bool has_ends);
 
-  /// Examples that are too long have no table.
+  /// Examples that are too long have no table, and none has one where cells share weights.
   bool has(std::int64_t i) const { return offset_[static_cast<std::size_t>(i)] >= 0; }
 
   /// <x_s, x_t> of tokens of an example with a table.

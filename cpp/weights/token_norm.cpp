@@ -26,18 +26,18 @@ double TokenNorm::squared(std::int64_t i, const double* x) {
   return total;
 }
 
-/// Of examples that are too long for a table: by what the block does to the weights.
+/// Of examples without a table: by what the block does to the weights.
 double TokenNorm::gathered(std::int64_t i, const double* x) {
   weights_.resize(static_cast<std::size_t>(tokens_.n_params()), 0.0);
   tokens_.scatter(i, x, {weights_.data(), 1.0});
   rows_.clear();
   tokens_.touched(i, rows_);
-  const std::int64_t stride = tokens_.shape().stride;
+  const std::int64_t width = tokens_.n_params() / tokens_.rows();
   double total = 0.0;
   for (const auto& [begin, end] : rows_) {
-    double* row = weights_.data() + begin * stride;
-    total += dot(row, row, (end - begin) * stride);
-    std::fill(row, weights_.data() + end * stride, 0.0);  // so that a row that comes twice counts once
+    double* row = weights_.data() + begin * width;
+    total += dot(row, row, (end - begin) * width);
+    std::fill(row, weights_.data() + end * width, 0.0);  // so that a row that comes twice counts once
   }
   return total;
 }

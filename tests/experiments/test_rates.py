@@ -101,6 +101,18 @@ def test_a_place_counts_where_all_seeds_came_there() -> None:
     assert Rates(AT, EPS).line(found, "One", "paper", "eps") == []
 
 
+def test_the_spread_of_a_slope_is_that_of_the_slopes_of_single_seeds() -> None:
+    one, other = made_up(1.0, 0.0, 1.0), made_up(1.2, 0.0, 1.0)
+    both = {key: [*one.records[key], *other.records[key]] for key in one.records}
+    (row,) = Rates(AT, EPS).rows(results(one.cells, both, LOW, LOW + 1e-6))
+    found = row.slopes["eps", "full"]
+    assert (found.seen, found.spread) == (pytest.approx(1.1, abs=0.01), pytest.approx(0.2 / 2**0.5, abs=0.01))
+    assert row.slopes["n", "full"].spread == pytest.approx(0.0, abs=0.01)
+    assert row.grids([row])[0].lines[0][3] == "1.10 ± 0.14"
+    (row,) = Rates(AT, EPS).rows(one)
+    assert row.slopes["eps", "full"].spread is None
+
+
 def test_the_place_of_a_part_without_the_reference_is_that_of_its_first_case() -> None:
     found = made_up(1.0, 0.0, 1.0)
     assert Rates(AT, EPS).place(found) == AT

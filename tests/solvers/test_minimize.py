@@ -219,6 +219,8 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         (lambda: cs.BCFW(light_passes=-1), "light_passes >= 0"),
         (lambda: cs.BCFW(skip_below=-1.0), "skip_below >= 0"),
         (lambda: cs.BCFW(cached_passes=2), "need pairwise=True"),
+        (lambda: cs.SGD(sampling="all"), "SGD: sampling='all'; it must be 'permutation' or 'replacement'"),
+        (lambda: cs.BCFW(sampling="all"), "BCFW: sampling='all'; it must be 'permutation' or 'replacement'"),
         (lambda: cs.BCFW(averaging="last"), "averaging='last'; it must be 'better', 'weighted' or 'none'"),
         (lambda: cs.BCFW(averaging="weighted", pairwise=True), "pairwise steps have no average"),
         (lambda: cs.SVRG(mu=0.0), "mu=0.0; it must be positive"),

@@ -34,6 +34,7 @@ HINGE = {
     "sgd": (cs.SGD(), 150, 1e-2),
     "sgd-uniform": (cs.SGD(averaging="uniform"), 300, 2e-2),
     "sgd-last": (cs.SGD(averaging="none"), 150, 1e-2),
+    "sgd-replacement": (cs.SGD(sampling="replacement"), 300, 2e-2),
     "sgd-step-decay": (cs.SGD(cs.StepDecay(0.5, 50)), 200, 3e-2),
     "sgd-inverse-root": (cs.SGD(cs.InverseRoot(0.5)), 200, 2e-2),
     "sgd-inverse": (cs.SGD(cs.Inverse(2.0)), 200, 1e-2),
@@ -42,6 +43,7 @@ HINGE = {
     "bcfw": (cs.BCFW(averaging="none"), 200, 1e-3),
     "bcfw-better": (cs.BCFW(), 200, 1e-3),
     "bcfw-averaged": (cs.BCFW(averaging="weighted"), 200, 2e-3),
+    "bcfw-replacement": (cs.BCFW(sampling="replacement"), 200, 1e-3),
     "bcfw-pairwise": (cs.BCFW(pairwise=True), 50, 1e-3),
     "bcfw-cached": (cs.BCFW(pairwise=True, cached_passes=3), 20, 1e-3),
     "dual": (cs.DualProximal(), 60, 1e-3),
@@ -69,7 +71,10 @@ def test_solvers_reach_the_optimum(name: str) -> None:
     assert result.objective == pytest.approx(tiny_parts().objective(LAM).value(result.w), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["bcfw", "bcfw-better", "bcfw-pairwise", "bcfw-cached", "dual", "dual-kappa"])
+CERTIFYING = ["bcfw", "bcfw-better", "bcfw-replacement", "bcfw-pairwise", "bcfw-cached", "dual", "dual-kappa"]
+
+
+@pytest.mark.parametrize("name", CERTIFYING)
 def test_dual_solvers_certify_what_they_reach(name: str) -> None:
     solver, epochs, _ = HINGE[name]
     result = cs.minimize(tiny_parts().objective(LAM), solver, epochs=epochs, tol=1e-3)

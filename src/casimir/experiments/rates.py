@@ -3,8 +3,8 @@
     N(eps, n, lam) = the calls at the first row of a trace with F - low <= eps,   low a certified lower bound of F*
 
 Where solvers need eps in advance there is a run for every eps (a parameter eps of the method), and methods of one label
-are one line. A slope is that of log N; what was reached in the first row may have been reached before it, and is in no
-fit.
+are one line. A slope is that of log N, N the geometric mean over seeds; what was reached in the first row may have been
+reached before it, and is in no fit. Its spread is the standard deviation of the slopes of single seeds.
 """
 
 from __future__ import annotations
@@ -62,14 +62,20 @@ def calls_to(record: Record, count: str, low: float, eps: float) -> tuple[float,
     return float(measured(record, count)[reached[0]] * record.n), bool(reached[0] == 0)
 
 
-def points_of(results: Results, label: str, count: str, eps: Sequence[float]) -> list[Point]:
-    """All that a line reached, on every case; a place counts where all seeds came there."""
+def points_of(results: Results, label: str, count: str, eps: Sequence[float], seed: int | None = None) -> list[Point]:
+    """All that a line reached, on every case; a place counts where all seeds came there.
+
+    seed  the place of one seed among all, to read its runs alone
+    """
     points = []
     for cell in results.cells:
         best = results.optima[cell.case]
         if cell.label != label or best is None:
             continue
         records = results.records[cell.case, cell.method]
+        records = records if seed is None else records[seed : seed + 1]
+        if not records:
+            continue
         n = records[0].n
         for one in [cell.params["eps"]] if "eps" in cell.params else eps:
             found = [calls_to(record, count, best.low, one) for record in records]
@@ -108,6 +114,7 @@ def slope(points: Sequence[Point], axis: str, calls: Callable[[Point], float] = 
 
 class Slope(NamedTuple):
     """seen    the slope of the calls, theory that of the bound at the same points
+    spread  the standard deviation of `seen` over seeds; None for one seed
     eps     that it was read at; 0 along eps itself
     points  in the fit
     """
@@ -116,6 +123,7 @@ class Slope(NamedTuple):
     theory: float | None
     eps: float
     points: int
+    spread: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +166,7 @@ class RateRow:
         cells = [self.method]
         for axis in axes:
             paper, full = self.slopes[axis, "paper"], self.slopes[axis, "full"]
-            cells += [_number(full.theory), _number(paper.seen), _number(full.seen)]
+            cells += [_number(full.theory), *(_with_spread(one) for one in (paper, full))]
         read = [self.slopes[axis, "full"].eps for axis in axes if axis != "eps"]
         small = ["-" if not eps else f"{eps:.1g}" for eps in (*read, self.eps)]
         calls = [self.calls.get(count) for count in COUNTS]
@@ -197,7 +205,7 @@ class Rates:
         return self.at if any(_is_same(place, self.at, ("n", "lam")) for place in places) else places[0]
 
     def _row(self, results: Results, label: str) -> RateRow:
-        slopes = {(a, c): self._slope(self.line(results, label, c, a), label, a) for a in self.axes for c in COUNTS}
+        slopes = {(a, c): self._slope(results, label, c, a) for a in self.axes for c in COUNTS}
         ends = {count: self.line(results, label, count, "eps")[-1:] for count in COUNTS}
         last = ends["full"][0] if ends["full"] else None
         bound = self.bounds.get(label)
@@ -212,15 +220,31 @@ class Rates:
             None if last is None or bound is None else bound(*last[:3]),
         )
 
-    def _slope(self, line: list[Point], label: str, axis: str) -> Slope:
-        bound = self.bounds.get(label)
+    def _slope(self, results: Results, label: str, count: str, axis: str) -> Slope:
+        line, bound = self.line(results, label, count, axis), self.bounds.get(label)
         theory = None if bound is None else slope(line, axis, lambda p: bound(*p[:3]))
         eps = 0.0 if axis == "eps" or not line else line[0].eps
-        return Slope(slope(line, axis), theory, eps, sum(not p.is_first for p in line))
+        spread = self._spread(results, label, count, axis, line)
+        return Slope(slope(line, axis), theory, eps, sum(not p.is_first for p in line), spread)
+
+    def _spread(self, results: Results, label: str, count: str, axis: str, line: list[Point]) -> float | None:
+        """Of the slopes of single seeds through the places of the line that are in its fit."""
+        places = {p[:3] for p in line if not p.is_first}
+        found = []
+        for seed in range(max((len(results.records[c.case, c.method]) for c in results.cells), default=0)):
+            points = points_of(results, label, count, self.eps, seed)
+            one = slope([p for p in points if p[:3] in places], axis)
+            found += [] if one is None else [one]
+        return float(np.std(found, ddof=1)) if len(found) > 1 else None
 
 
 def labels_of(results: Results) -> list[str]:
     return list(dict.fromkeys(cell.label for cell in results.cells))
+
+
+def _with_spread(found: Slope) -> str:
+    spread = "" if found.spread is None or found.seen is None else f" ± {_number(found.spread)}"
+    return f"{_number(found.seen)}{spread}"
 
 
 def _number(value: float | None) -> str:

@@ -52,7 +52,8 @@ class Row:
     cpu_seconds: float
 
     note: ClassVar[str] = (
-        "excess: (F - F*) / F* at the end of the budget; all calls: the same with full gradients counted"
+        "excess: (F - F*) / F* at the end of the budget, or F where it is not convex; all calls: the same with full"
+        " gradients counted"
     )
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,7 +131,8 @@ def _relative(found: Spread | None, best: Interval | None) -> Spread | None:
 
 def _header(rows: Sequence[Row]) -> list[str]:
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
-    return ["method", "runs", "excess", "all calls", *metrics, "steps", "full", "CPU s"]
+    shown = "excess" if any(row.optimum is not None for row in rows) else "F"
+    return ["method", "runs", shown, "all calls", *metrics, "steps", "full", "CPU s"]
 
 
 def _cells(row: Row, names: Sequence[str]) -> list[str]:

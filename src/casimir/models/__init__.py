@@ -5,6 +5,7 @@ from casimir.models.linear import LinearChainModel, LinearPartsModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_classes import LinearClassModel
 from casimir.models.linear_tree import LinearTreeModel
+from casimir.models.shared import SharedWeights
 from casimir.models.weight_rows import WeightRows
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "Linearization",
     "NonlinearModel",
     "ScoreModel",
+    "SharedWeights",
     "WeightRows",
 ]

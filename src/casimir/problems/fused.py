@@ -17,6 +17,7 @@ from casimir.models.linear import LinearChainModel
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_classes import LinearClassModel
 from casimir.models.linear_tree import LinearTreeModel
+from casimir.models.shared import SharedWeights
 from casimir.penalties import Penalty
 from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, fixed_scores
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
@@ -109,14 +110,21 @@ def _linear_tree(
     offset: Scores | None = None,
     truth: Truth | None = None,
 ) -> Any | None:
-    truth = truth or Truth(y)
-    if not isinstance(structure, Tree) or (truth.marginals is not None and not truth.is_fused):
+    return _trees(model, structure, cost, y, offset, truth or Truth(y))
+
+
+@core_problem.register
+def _shared_weights(
+    model: SharedWeights,
+    structure: Any,
+    cost: Cost | None,
+    y: Sequence[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
+) -> Any | None:
+    if not isinstance(model.model, LinearTreeModel):
         return None
-    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
-    if fixed is None:
-        return None
-    labels = _flat_truth(truth, np.diff(model.X.offsets), model.n_labels)
-    return tree_problem(model, structure, labels, *fixed, truth.marginals)
+    return _trees(model.model, structure, cost, y, offset, truth or Truth(y), model)
 
 
 @core_problem.register
@@ -187,6 +195,24 @@ def _costs_above_truth(
     return costs
 
 
+def _trees(
+    model: LinearTreeModel,
+    structure: Any,
+    cost: Cost | None,
+    y: Sequence[Any],
+    offset: Scores | None,
+    truth: Truth,
+    shared: SharedWeights | None = None,
+) -> Any | None:
+    if not isinstance(structure, Tree) or (truth.marginals is not None and not truth.is_fused):
+        return None
+    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
+    if fixed is None:
+        return None
+    labels = _flat_truth(truth, np.diff(model.X.offsets), model.n_labels)
+    return tree_problem(model, structure, labels, *fixed, truth.marginals, shared)
+
+
 def _flat_truth(truth: Truth, lengths: IntArray, n_labels: Any) -> Any | None:
     """int32[N]: the true outputs of all examples, one after another, or None."""
     return None if truth.outputs is None else flat_labels(truth.outputs, lengths, n_labels, "y").astype(np.int32)
@@ -217,8 +243,12 @@ def tree_problem(
     fixed_nodes: FloatArray | None = None,
     fixed_pairs: FloatArray | None = None,
     truth: FloatArray | None = None,
+    shared: SharedWeights | None = None,
 ) -> Any:
-    """The core's Problem of trees, with the true labels y, int32[N], or their marginals, or without a truth."""
+    """The core's Problem of trees, with the true labels y, int32[N], or their marginals, or without a truth.
+
+    shared  what says which weights the cells of the model share, if they do
+    """
     X = model.X
     if structure.n_labels != model.n_labels or not np.array_equal(structure.offsets, X.offsets):
         raise ValueError(
@@ -226,7 +256,8 @@ def tree_problem(
             f"{len(structure)} of {structure.offsets[-1]} and {structure.n_labels}. They must agree, tree by tree."
         )
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
-    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs, truth)
+    weights = () if shared is None else (shared.cells, shared.n_weights)
+    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs, truth, *weights)
 
 
 def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:

@@ -14,6 +14,7 @@ from casimir.penalties import Penalty, require
 from casimir.problems import DualBlocks, DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
+from casimir.solvers.sampling import check_sampling, drawn
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class BCFW:
     cached_passes  pairwise passes over cached outputs after those, without oracle calls
     steps          pairwise steps per visit
     skip_below     light and cached passes leave out examples whose gap is below this multiple of the mean gap
+    sampling       of passes with oracle calls: "permutation", every example once; "replacement", drawn independently
 
     Dual variables are kept as outputs and weights. No step size to choose. Starts at w = 0: the dual point of w0 is
     not known, so a w0 is refused.
@@ -44,12 +46,14 @@ class BCFW:
     steps: int = 2
     skip_below: float = 0.5
     light_passes: int = 0
+    sampling: str = "permutation"
 
     def __post_init__(self) -> None:
         if min(self.cached_passes, self.light_passes) < 0 or self.steps < 1 or self.skip_below < 0.0:
             raise ValueError("BCFW needs cached_passes >= 0, light_passes >= 0, steps >= 1 and skip_below >= 0.")
         if self.cached_passes and not self.pairwise:
             raise ValueError("BCFW: cached_passes move weight between cached outputs; they need pairwise=True.")
+        check_sampling(self.sampling, "BCFW")
         if self.averaging not in ("better", "weighted", "none"):
             raise ValueError(f"BCFW: averaging={self.averaging!r}; it must be 'better', 'weighted' or 'none'.")
         if self.averaging == "weighted" and self.pairwise:
@@ -77,7 +81,7 @@ class BCFW:
         """An epoch: one pass over all examples, then light ones, then cached ones. Returns the mean block gap."""
         gap = 0.0
         for skip_below in (0.0, *(self.skip_below,) * self.light_passes):
-            order = objective.permutation(rng)
+            order = drawn(objective, rng, self.sampling)
             gap, calls = blocks.exact_pass(order, self.pairwise, self.steps, skip_below, iterate)
             objective.count("steps", calls)
         for _ in range(self.cached_passes):

@@ -16,6 +16,7 @@ from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Hard, Smoothing
 from casimir.solvers.base import Monitor
+from casimir.solvers.sampling import check_sampling, drawn
 from casimir.solvers.schedules import Pegasos, Schedule
 from casimir.solvers.smoothness import level_of
 from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gradients, take_step
@@ -23,13 +24,14 @@ from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gr
 
 @dataclass(frozen=True)
 class SGD:
-    """w <- w - gamma_t (scale_i A_i^T u_i + grad R(w)), i drawn by a new permutation every epoch.
+    """w <- w - gamma_t (scale_i A_i^T u_i + grad R(w)), i by a new permutation every epoch, or drawn anew every time.
 
     Where the penalty R is not a plain square, the step is a proximal one.
 
     schedule   gamma_t: Pegasos() = 1 / (lam t), Constant, StepDecay, InverseRoot or Inverse
     averaging  "weighted": report sum_t t w_t / sum_t t; "uniform": the plain mean; "none": the last iterate
     smoothing  Hard() for subgradients of the hinge loss; a smoothing (with mu) for its gradients
+    sampling   "permutation": every example once in an epoch; "replacement": drawn independently
 
     It runs on scores that are not linear in w as well; there take averaging="none" and a schedule with a constant, as
     an average of iterates means little and the first steps of Pegasos() are long.
@@ -39,10 +41,12 @@ class SGD:
     averaging: str = "weighted"
     smoothing: Smoothing = Hard()
     mu: float = 0.0
+    sampling: str = "permutation"
 
     def __post_init__(self) -> None:
         if self.averaging not in ("weighted", "uniform", "none"):
             raise ValueError(f"averaging={self.averaging!r}; it must be 'weighted', 'uniform' or 'none'.")
+        check_sampling(self.sampling, "SGD")
         if isinstance(self.smoothing, Hard) and self.mu != 0.0:
             raise ValueError(f"SGD: mu={self.mu} does nothing without a smoothing. Give one, such as L2(k=5).")
         if not isinstance(self.smoothing, Hard) and not self.mu > 0.0:
@@ -61,7 +65,8 @@ class SGD:
         while True:
             t = np.arange(done + 1, done + n + 1)
             gamma, weights = self.schedule.steps(t, lam), self._weights(t)
-            seen = sgd_epoch(problem, objective.permutation(rng), gamma, penalty, loss, w, averaged, weights)
+            order = drawn(objective, rng, self.sampling)
+            seen = sgd_epoch(problem, order, gamma, penalty, loss, w, averaged, weights)
             objective.count("steps", n)
             done, cost = done + n, cost + seen.cost
             if self._has_dual(objective):
@@ -81,7 +86,9 @@ class SGD:
         return 0.0 if self.mu == 0.0 else level_of(objective, self.smoothing, self.mu, tol, "SGD")
 
     def _has_dual(self, objective: Objective) -> bool:
-        """Whether the last iterate is the primal point of a dual one."""
+        """Whether the last iterate is the primal point of a dual one, where all examples have as many answers."""
+        if self.sampling != "permutation":
+            return False
         quadratic = objective.penalty.quadratic
         is_plain = quadratic is not None and quadratic.center is None and objective.dual_variables == "outputs"
         return isinstance(self.schedule, Pegasos) and objective.is_convex and is_plain

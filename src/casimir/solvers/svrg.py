@@ -17,6 +17,7 @@ from casimir.smoothing import L2, Smoothing
 from casimir.solvers.alone import run_alone
 from casimir.solvers.base import InnerState, Monitor
 from casimir.solvers.bounds import a_omega
+from casimir.solvers.sampling import SAMPLINGS
 from casimir.solvers.smoothness import level_of, search_lipschitz
 from casimir.solvers.steps import fused_arguments, gradients, take_step
 from casimir.solvers.untuned import Settings, Untuned
@@ -144,7 +145,7 @@ class SVRG:
         return np.concatenate([objective.permutation(rng) for _ in range(passes)])[:count]
 
 
-_CHOICES = {"iterate": ("average", "last", "second-half"), "sampling": ("permutation", "replacement")}
+_CHOICES = {"iterate": ("average", "last", "second-half"), "sampling": SAMPLINGS}
 
 
 def svrg_epoch(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from casimir.experiments.base import Case, Experiment, Knob, Method, Size
 from casimir.experiments.methods import adapt, const
 from casimir.experiments.sources.letters import TASKAR
+from casimir.experiments.sources.localization import LINEAR
 from casimir.experiments.sources.tagging import CONLL
 from casimir.experiments.tuned import with_tuned
 from casimir.smoothing import Entropy
@@ -35,7 +36,7 @@ METHODS = (
 EXPERIMENT = Experiment(
     "entropy",
     "Beyond the paper: entropy against l2 smoothing",
-    (Case(CONLL, 0.1), Case(TASKAR, 1.0)),
+    (Case(CONLL, 0.1), Case(TASKAR, 1.0), Case(LINEAR["sheep"], 10.0)),
     with_tuned("entropy", METHODS),
     passes=10,
     seeds=2,

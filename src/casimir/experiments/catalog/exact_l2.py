@@ -5,6 +5,7 @@ from __future__ import annotations
 from casimir.experiments.base import Case, Experiment, Knob, Method
 from casimir.experiments.methods import const
 from casimir.experiments.sources.letters import TASKAR
+from casimir.experiments.sources.localization import LINEAR
 from casimir.experiments.sources.tagging import CONLL
 from casimir.experiments.tuned import with_tuned
 
@@ -24,7 +25,7 @@ METHODS = tuple(
 EXPERIMENT = Experiment(
     "exact-l2",
     "Beyond the paper: exact l2 smoothing against top-K",
-    (Case(CONLL, 0.1), Case(TASKAR, 1.0)),
+    (Case(CONLL, 0.1), Case(TASKAR, 1.0), Case(LINEAR["sheep"], 10.0)),
     with_tuned("exact-l2", METHODS),
     passes=10,
     seeds=2,
