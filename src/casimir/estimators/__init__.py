@@ -1,6 +1,5 @@
 """Estimators in the style of scikit-learn."""
 
-from casimir.estimators.predictor import ChainPredictor
-from casimir.estimators.sequence_tagger import SequenceTagger
+import lazy_loader
 
-__all__ = ["ChainPredictor", "SequenceTagger"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

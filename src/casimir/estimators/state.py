@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_solver import decode_solver, encode_solver
-from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.solvers import Result, Trace, TraceRow
+
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
+    from casimir.estimators.sequence_tagger import SequenceTagger
 
 KIND = "sequence-tagger"
 
@@ -40,18 +42,36 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
 
 def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SequenceTagger:
     """The tagger that `encode_tagger` was given."""
+    return tagger_around(decode_predictor(meta, arrays), meta)
+
+
+def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ChainPredictor:
+    """What predicts in the tagger that `encode_tagger` was given."""
     try:
-        classes = tuple(meta["classes"])
+        classes, hash_version = tuple(meta["classes"]), meta["hash_version"]
+    except (KeyError, TypeError) as error:
+        raise _no_proper(error) from None
+    return ChainPredictor.of_rows(_checked_rows(arrays, len(classes)), classes, _vocabulary(arrays, hash_version))
+
+
+def tagger_around(predictor: ChainPredictor, meta: Mapping[str, Any]) -> SequenceTagger:
+    """The whole tagger, with its parameters and the figures of its training."""
+    from casimir.estimators.sequence_tagger import SequenceTagger
+
+    try:
         tagger = SequenceTagger(**_decode_parameters(meta["parameters"]))
         trace = Trace([TraceRow(**row) for row in meta["trace"]])
-        tagger.lam_, hash_version = float(meta["lam"]), meta["hash_version"]
+        tagger.lam_ = float(meta["lam"])
         numbers = float(meta["objective"]), float(meta["dual"]), float(meta["gap"])
         status = str(meta["status"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    predictor = ChainPredictor.of_rows(_checked_rows(arrays, len(classes)), classes, _vocabulary(arrays, hash_version))
+        raise _no_proper(error) from None
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
     return tagger
+
+
+def _no_proper(error: Exception) -> ValueError:
+    return ValueError(f"the model file is damaged: its description has no proper {error}.")
 
 
 def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int) -> np.ndarray:

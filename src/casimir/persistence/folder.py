@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 FORMAT = "casimir"
 FORMAT_VERSION = 1
@@ -61,6 +59,8 @@ def save_folder(
 
 def load_folder(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """(kind, meta, arrays) as given to `save_folder`. Never runs code from the folder."""
+    import safetensors.numpy
+
     place = _resolved(path)
     if not place.exists():
         raise FileNotFoundError(f"There is no model folder '{path}'.{_interrupted(place)} Check the path.")
@@ -122,6 +122,8 @@ def _refuse_foreign(place: Path, path: str | os.PathLike[str]) -> None:
 
 
 def _encode_arrays(arrays: Mapping[str, np.ndarray]) -> bytes:
+    import safetensors.numpy
+
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype.name not in _DTYPES:
             given = array.dtype if isinstance(array, np.ndarray) else type(array).__name__

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from casimir.estimators.predictor import ChainPredictor
-from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
-from casimir.estimators.state import decode_tagger, encode_tagger
+from casimir.estimators.saved_tagger import SavedTagger, whole_tagger
+from casimir.estimators.state import encode_tagger
 from casimir.features import PackedSequences, pack
 from casimir.persistence import save_folder
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
@@ -25,6 +25,9 @@ from casimir.tasks.tag.schemes import Scheme, convert
 from casimir.tasks.tag.tokens import TokenScores, token_scores
 from casimir.tasks.training import Run, load_as
 
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
+    from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
+
 KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
 FEATURES_VERSION = 2  # 1: sentences without documents were taken in blocks
@@ -33,8 +36,8 @@ _ALONE = "alone."  # begins the names of the arrays of the second tagger
 
 @dataclass(frozen=True, eq=False)
 class TagModel:
-    """tagger       a fitted SequenceTagger
-    alone         another for sentences that come without a document, where features read documents and the training
+    """given        a fitted SequenceTagger, or one from a model folder; `tagger` is the SequenceTagger
+    given_alone   another for sentences that come without a document, where features read documents and the training
                   file had them; None: `tagger` is for all sentences
     feature_set   "default", "pairs" or "paper"
     columns       the columns besides the word that the features read
@@ -44,14 +47,22 @@ class TagModel:
     kind          of the model folder: the name of the task
     """
 
-    tagger: SequenceTagger
+    given: SequenceTagger | SavedTagger
     feature_set: str
     columns: tuple[str, ...]
     scheme: Scheme | None
     file_scheme: Scheme | None
     layout: Layout = FIRST_AND_LAST
     kind: str = KIND
-    alone: SequenceTagger | None = None
+    given_alone: SequenceTagger | SavedTagger | None = None
+
+    @cached_property
+    def tagger(self) -> SequenceTagger:
+        return whole_tagger(self.given)
+
+    @cached_property
+    def alone(self) -> SequenceTagger | None:
+        return None if self.given_alone is None else whole_tagger(self.given_alone)
 
     @property
     def run(self) -> Run:
@@ -73,22 +84,22 @@ class TagModel:
 
     def _predict(self, sentences: Sequence[Sentence]) -> list[list[str]]:
         """Sentences of documents by one tagger, sentences that come alone by the other."""
-        if self.alone is None:
+        if self.given_alone is None:
             given = sentences if self.feature_set in OLD_SETS else [apart(sentence) for sentence in sentences]
-            return self._labels(self.tagger, given)
+            return self._labels(self.given, given)
         found: list[list[str]] = [[]] * len(sentences)
         company = np.fromiter(have_company(sentences), dtype=np.bool_, count=len(sentences))
-        for tagger, mine in ((self.tagger, company), (self.alone, ~company)):
+        for tagger, mine in ((self.given, company), (self.given_alone, ~company)):
             chosen = np.flatnonzero(mine).tolist()
-            given = [sentences[i] if tagger is self.tagger else apart(sentences[i]) for i in chosen]
+            given = [sentences[i] if tagger is self.given else apart(sentences[i]) for i in chosen]
             for i, labels in zip(chosen, self._labels(tagger, given), strict=True):
                 found[i] = labels
         return found
 
-    def _labels(self, tagger: SequenceTagger, sentences: Sequence[Sentence]) -> list[list[str]]:
+    def _labels(self, tagger: SequenceTagger | SavedTagger, sentences: Sequence[Sentence]) -> list[list[str]]:
         if not sentences:
             return []
-        return cast(list[list[str]], tagger.predict(iter_features(sentences, self.feature_set)))
+        return cast(list[list[str]], tagger.predictor_.predict(iter_features(sentences, self.feature_set)))
 
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""
@@ -136,6 +147,10 @@ def train(
                  write no spans stay as they are
     callbacks    as in `SequenceTagger.fit`; `HeldOut` gives scores there
     """
+    from sklearn.base import clone
+
+    from casimir.estimators.sequence_tagger import SequenceTagger
+
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
     labels, apart_sentences = corpus.labels_for(wanted), [apart(sentence) for sentence in corpus.sentences]
@@ -208,5 +223,5 @@ def decode_model(
         raise ValueError("it was trained with features of a later version; upgrade casimir.")
     own = {name: array for name, array in arrays.items() if not name.startswith(_ALONE)}
     others = {name.removeprefix(_ALONE): array for name, array in arrays.items() if name.startswith(_ALONE)}
-    alone = None if alone_meta is None else decode_tagger(alone_meta, others)
-    return TagModel(decode_tagger(tagger_meta, own), feature_set, columns, scheme, file_scheme, layout, kind, alone)
+    alone = None if alone_meta is None else SavedTagger.of(alone_meta, others)
+    return TagModel(SavedTagger.of(tagger_meta, own), feature_set, columns, scheme, file_scheme, layout, kind, alone)

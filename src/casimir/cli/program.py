@@ -60,8 +60,3 @@ def options(
     ] = False,
 ) -> None:
     """Structured prediction with certified duality gaps."""
-
-
-def main() -> None:
-    """Entry point of the `casimir` command."""
-    app(prog_name="casimir")
