@@ -10,6 +10,8 @@ import numpy as np
 from casimir.scores import FloatArray
 from casimir.solvers import Trace
 
+__all__ = ["plot_convergence", "save_convergence"]
+
 # Okabe and Ito's colours, which colour-blind readers can tell apart
 _BLUE, _ORANGE, _GREY = "#0072B2", "#D55E00", "#555555"
 _X_LABELS = {"epoch": "epochs", "oracle_calls": "oracle calls", "seconds": "seconds"}

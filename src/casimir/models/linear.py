@@ -89,6 +89,7 @@ class LinearPartsModel:
         return int(self._nodes.shape[1])
 
     def zeros(self) -> FloatArray:
+        """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:

@@ -40,14 +40,17 @@ class TokenModel:
 
     @property
     def n_features(self) -> int:
+        """Of every token."""
         return self.X.n_features
 
     @cached_property
     def weights(self) -> WeightRows:
+        """How w is cut into rows."""
         return WeightRows(self.X.n_features, self.n_labels, self.extra_rows)
 
     @property
     def stride(self) -> int:
+        """Doubles from one row of w to the next: L and the padding."""
         return stride_of(self.n_labels)
 
     @property

@@ -47,6 +47,7 @@ class Result:
 
     @property
     def converged(self) -> bool:
+        """Whether the certified gap that was asked for is reached."""
         return self.status == "converged"
 
 

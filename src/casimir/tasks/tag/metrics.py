@@ -31,17 +31,21 @@ class Counts:
 
     @property
     def precision(self) -> float:
+        """The share of found entities that are right."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
+        """The share of true entities that were found."""
         return self.correct / self.support if self.support else 0.0
 
     @property
     def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
         return 2 * self.correct / (self.predicted + self.support) if self.correct else 0.0
 
     def to_dict(self) -> dict[str, float | int]:
+        """The scores by name, for JSON."""
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -67,18 +71,22 @@ class EntityScores:
 
     @property
     def precision(self) -> float:
+        """The share of found entities that are right."""
         return self.overall.precision
 
     @property
     def recall(self) -> float:
+        """The share of true entities that were found."""
         return self.overall.recall
 
     @property
     def f1(self) -> float:
+        """The harmonic mean of precision and recall, over all types."""
         return self.overall.f1
 
     @property
     def accuracy(self) -> float:
+        """The share of tokens whose label is right."""
         return self.correct_tokens / self.tokens if self.tokens else 0.0
 
     def interval(self) -> tuple[float, float]:
