@@ -21,7 +21,6 @@ app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
     epilog="Start with: casimir demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
