@@ -39,7 +39,12 @@ bool is_iterable(nb::handle h) { return has_slot(h, Py_tp_iter) || PySequence_Ch
 bool is_number(nb::handle h) { return has_slot(h, Py_nb_float) || has_slot(h, Py_nb_index); }
 
 bool is_set(nb::handle h) { return PyAnySet_Check(h.ptr()); }
-std::string type_of(nb::handle h) { return nb::cast<std::string>(h.type().attr("__name__")); }
+/// The type's name, with its module unless it is one of Python's own: numpy.ndarray, str.
+std::string type_of(nb::handle h) {
+  const auto name = nb::cast<std::string>(h.type().attr("__name__"));
+  const auto home = nb::cast<std::string>(h.type().attr("__module__"));
+  return home == "builtins" ? name : home + "." + name;
+}
 
 /// A dict of any mapping; an invalid object when `h` is no mapping.
 nb::object as_dict(nb::handle h) {
