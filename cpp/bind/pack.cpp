@@ -19,11 +19,11 @@ template <class Visit>
 void for_each(nb::handle iterable, Visit visit) {
   if (PyList_CheckExact(iterable.ptr())) {
     // The size is read again each time: code called on the way may change the list.
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(iterable.ptr()); ++i)
-      visit(nb::borrow(PyList_GET_ITEM(iterable.ptr(), i)));
+    for (Py_ssize_t i = 0; i < NB_LIST_GET_SIZE(iterable.ptr()); ++i)
+      visit(nb::borrow(NB_LIST_GET_ITEM(iterable.ptr(), i)));
   } else if (PyTuple_CheckExact(iterable.ptr())) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(iterable.ptr()); ++i)
-      visit(nb::borrow(PyTuple_GET_ITEM(iterable.ptr(), i)));
+    for (Py_ssize_t i = 0; i < NB_TUPLE_GET_SIZE(iterable.ptr()); ++i)
+      visit(nb::borrow(NB_TUPLE_GET_ITEM(iterable.ptr(), i)));
   } else {
     const nb::object iterator = nb::steal(PyObject_GetIter(iterable.ptr()));
     if (!iterator.is_valid()) nb::raise_python_error();
@@ -32,16 +32,20 @@ void for_each(nb::handle iterable, Visit visit) {
   }
 }
 
-bool is_iterable(nb::handle h) { return Py_TYPE(h.ptr())->tp_iter != nullptr || PySequence_Check(h.ptr()); }
+/// Whether the type of `h` fills a slot such as Py_tp_iter. The stable ABI keeps the inside of types to itself.
+bool has_slot(nb::handle h, int slot) { return PyType_GetSlot(Py_TYPE(h.ptr()), slot) != nullptr; }
+bool is_iterable(nb::handle h) { return has_slot(h, Py_tp_iter) || PySequence_Check(h.ptr()); }
 /// Has __float__ or __index__.
-bool is_number(nb::handle h) {
-  const PyNumberMethods* methods = Py_TYPE(h.ptr())->tp_as_number;
-  return methods != nullptr && (methods->nb_float != nullptr || methods->nb_index != nullptr);
-}
+bool is_number(nb::handle h) { return has_slot(h, Py_nb_float) || has_slot(h, Py_nb_index); }
 
 bool is_text(nb::handle h) { return PyUnicode_Check(h.ptr()) || PyBytes_Check(h.ptr()); }
 bool is_set(nb::handle h) { return PyAnySet_Check(h.ptr()); }
-std::string type_of(nb::handle h) { return Py_TYPE(h.ptr())->tp_name; }
+/// The type's name, with its module unless it is one of Python's own: numpy.ndarray, str.
+std::string type_of(nb::handle h) {
+  const auto name = nb::cast<std::string>(h.type().attr("__name__"));
+  const auto home = nb::cast<std::string>(h.type().attr("__module__"));
+  return home == "builtins" ? name : home + "." + name;
+}
 
 /// A dict of any mapping; an invalid object when `h` is no mapping.
 nb::object as_dict(nb::handle h) {
@@ -55,12 +59,12 @@ nb::object as_dict(nb::handle h) {
 /// repr(h), cut after 60 bytes.
 std::string shown(nb::handle h) {
   nb::object repr = nb::repr(h);
-  if (PyUnicode_AsUTF8(repr.ptr()) == nullptr) {  // lone surrogates
+  if (PyUnicode_AsUTF8AndSize(repr.ptr(), nullptr) == nullptr) {  // lone surrogates
     PyErr_Clear();
     repr = nb::steal(PyObject_ASCII(h.ptr()));
     if (!repr.is_valid()) nb::raise_python_error();
   }
-  std::string text = PyUnicode_AsUTF8(repr.ptr());
+  std::string text = PyUnicode_AsUTF8AndSize(repr.ptr(), nullptr);
   if (text.size() <= 60) return text;
   std::size_t cut = 57;
   while (cut > 0 && (text[cut] & 0xc0) == 0x80) --cut;  // not inside a character

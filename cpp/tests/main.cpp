@@ -10,7 +10,7 @@ namespace {
 constexpr int kSkipped = 77;
 
 bool runs_here(const char* level) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(_WIN32)
   __builtin_cpu_init();
   if (!std::strcmp(level, "v3")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (!std::strcmp(level, "v4")) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");

@@ -7,6 +7,7 @@ that the CPU runs. The environment variable CASIMIR_ISA forces a level, for test
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from typing import Any
 
@@ -30,3 +31,4 @@ def _load() -> tuple[str, Any]:
 
 
 isa_level, core = _load()
+logging.getLogger(__name__).debug("compiled core %s", isa_level)

@@ -99,10 +99,12 @@ class PackedSequences:
 
     @property
     def n_tokens(self) -> int:
+        """Of all sequences together."""
         return len(self.indptr) - 1
 
     @property
     def nbytes(self) -> int:
+        """Of all arrays together."""
         arrays = (self.offsets, self.indptr, self.indices, self.values)
         return sum(a.nbytes for a in arrays if a is not None)
 

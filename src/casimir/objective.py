@@ -146,6 +146,7 @@ class Objective:
 
     @property
     def is_native(self) -> bool:
+        """Whether the compiled core knows the model, the structure and the loss."""
         return self.term.fused is not None
 
     @property
@@ -160,6 +161,7 @@ class Objective:
 
     @property
     def oracle_calls(self) -> int:
+        """Inferences so far, one per example."""
         return self.counts.oracle_calls
 
     def with_penalty(self, penalty: Penalty) -> Objective:
@@ -183,6 +185,7 @@ class Objective:
         return linearize(self.model, w, examples)
 
     def check_convex(self, solver: str) -> None:
+        """A TypeError that names the solver, unless F is convex."""
         if not self.is_convex:
             self.check_single_truths(solver)
             raise TypeError(
@@ -191,6 +194,7 @@ class Objective:
             )
 
     def check_single_truths(self, solver: str) -> None:
+        """A TypeError that names the solver, if an example has several true outputs."""
         if self.sets is not None:
             raise TypeError(
                 f"{solver} needs one true output per example, and {int(self.sets.is_open.sum())} of {self.n_examples} "
@@ -303,6 +307,7 @@ class Objective:
         )
 
     def count(self, kind: str, calls: int) -> None:
+        """Add to the number of inferences of a kind, such as "oracle_calls"."""
         setattr(self.counts, kind, getattr(self.counts, kind) + calls)
 
     def dual_blocks(self) -> DualBlocks:

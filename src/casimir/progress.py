@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
-
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn
+from typing import TYPE_CHECKING, Any
 
 from casimir.solvers import TraceRow
+
+if TYPE_CHECKING:  # rich is loaded when there is something to show
+    from rich.console import Console
+    from rich.progress import Progress as Bar
 
 Metric = Callable[[Any], float]
 
@@ -25,6 +25,8 @@ class Progress:
     """
 
     def __init__(self, metrics: Mapping[str, Metric] | None = None, console: Console | None = None) -> None:
+        from rich.console import Console
+
         self._metrics = dict(metrics or {})
         self._console = console if console is not None else Console(stderr=True)
         self._bar: Bar | None = None
@@ -32,6 +34,9 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
+            from rich.progress import Progress as Bar
+            from rich.progress import SpinnerColumn, TextColumn
+
             columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.elapsed:.0f} s"))
             self._bar = Bar(*columns, console=self._console, refresh_per_second=8)
             self._bar.add_task("training")

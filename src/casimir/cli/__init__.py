@@ -1,5 +1,32 @@
 """The command line: `casimir demo`, `casimir train ner`, `casimir evaluate`, `casimir predict`."""
 
-from casimir.cli.app import app, main
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from casimir.cli.program import app
 
 __all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Entry point of the `casimir` command. Its version is told at once, before the commands are loaded."""
+    if sys.argv[1:] == ["--version"]:
+        from casimir import __version__
+
+        sys.stdout.write(f"casimir {__version__}\n")
+        return
+    from casimir.cli.program import app
+
+    app(prog_name="casimir")
+
+
+def __getattr__(name: str) -> Any:
+    """The commands are put together when `app` is first asked for."""
+    if name == "app":
+        from casimir.cli.program import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

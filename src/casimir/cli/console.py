@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from casimir.tasks.text import encoded, write_text
+
+if TYPE_CHECKING:  # rich is loaded when there is something to show
+    from rich.console import Console
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shells expect
 
@@ -27,12 +28,16 @@ INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shell
 @cache
 def out() -> Console:
     """Results."""
+    from rich.console import Console
+
     return Console(highlight=False)
 
 
 @cache
 def err() -> Console:
     """Progress, notes and errors."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
@@ -127,6 +132,8 @@ def track(items: Iterable[Any], what: str) -> Iterator[Any]:
 def counted(what: str, every: float = 5.0) -> Callable[[int, int], None]:
     """A function of (done, total): a bar on a terminal, else a line every few seconds."""
     if err().is_terminal:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         bar = Progress(*columns, console=err(), transient=True)
         task = bar.add_task(what, total=None)

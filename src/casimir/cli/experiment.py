@@ -9,13 +9,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
 from casimir.cli.options import Json, Quiet
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what is loaded when a command runs
+    from rich.console import Console
+    from rich.progress import Progress
+
     from casimir.experiments.grids import AnyRow
     from casimir.experiments.tuning import Search
 
@@ -150,6 +151,15 @@ class Watch:
 
     def __enter__(self) -> Watch:
         if self._console.is_terminal and not self._quiet:
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self._bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=self._console)
             self._bar.start()

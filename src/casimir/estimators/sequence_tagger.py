@@ -307,18 +307,22 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
     @property
     def coef_(self) -> FloatArray:
+        """float64[n_features, L]: the score of every feature with every label."""
         return self._fitted().unary
 
     @property
     def transitions_(self) -> FloatArray:
+        """float64[L, L] (from, to): the score of every pair of neighbouring labels."""
         return self._fitted().transitions
 
     @property
     def start_(self) -> FloatArray:
+        """float64[L]: the score of the first label."""
         return self._fitted().ends[0]
 
     @property
     def stop_(self) -> FloatArray:
+        """float64[L]: the score of the last label."""
         return self._fitted().ends[1]
 
     def sparsify(self, threshold: float = 0.0) -> SequenceTagger:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from casimir.estimators.constraints import LabelRules
 from casimir.estimators.names import FeatureNames
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
-from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.solvers import Result, Trace, TraceRow
 from casimir.vocabulary import Vocabulary
+
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
+    from casimir.estimators.sequence_tagger import SequenceTagger
 
 KIND = "sequence-tagger"
 
@@ -48,21 +50,46 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
 
 def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SequenceTagger:
     """The tagger that `encode_tagger` was given."""
+    predictor = decode_predictor(meta, arrays)
+    return tagger_around(predictor, meta, decode_names(arrays, predictor.n_features))
+
+
+def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ChainPredictor:
+    """What predicts in the tagger that `encode_tagger` was given."""
     try:
-        classes = tuple(meta["classes"])
+        classes, hash_version = tuple(meta["classes"]), meta["hash_version"]
+        temperature = positive_float(meta.get("temperature", 1.0), "temperature")
+    except (KeyError, TypeError, ValueError) as error:
+        raise _no_proper(error) from None
+    rows, vocabulary = _checked_rows(arrays, len(classes)), _vocabulary(arrays, hash_version)
+    return ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)), temperature)
+
+
+def decode_names(arrays: Mapping[str, np.ndarray], n_features: int) -> FeatureNames | None:
+    """The names of hashed features, where they were kept."""
+    names = decode_vocabulary("names", arrays)
+    return FeatureNames(names, n_features) if isinstance(names, Vocabulary) else None
+
+
+def tagger_around(predictor: ChainPredictor, meta: Mapping[str, Any], names: FeatureNames | None) -> SequenceTagger:
+    """The whole tagger, with its parameters and the figures of its training."""
+    from casimir.estimators.sequence_tagger import SequenceTagger
+
+    try:
         tagger = SequenceTagger(**decode_parameters(meta["parameters"]))
         trace = Trace([TraceRow(**row) for row in meta["trace"]])
-        tagger.lam_, hash_version = float(meta["lam"]), meta["hash_version"]
+        tagger.lam_ = float(meta["lam"])
         numbers = float(meta["objective"]), float(meta["dual"]), float(meta["gap"])
-        status, temperature = str(meta["status"]), positive_float(meta.get("temperature", 1.0), "temperature")
+        status = str(meta["status"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    rows, vocabulary = _checked_rows(arrays, len(classes)), _vocabulary(arrays, hash_version)
-    predictor = ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)), temperature)
+        raise _no_proper(error) from None
     tagger._set_result(Result(predictor.w, *numbers, status, trace), predictor)
-    names = decode_vocabulary("names", arrays)
-    tagger.names_ = FeatureNames(names, predictor.n_features) if isinstance(names, Vocabulary) else None
+    tagger.names_ = names
     return tagger
+
+
+def _no_proper(error: Exception) -> ValueError:
+    return ValueError(f"the model file is damaged: its description has no proper {error}.")
 
 
 def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int) -> np.ndarray:

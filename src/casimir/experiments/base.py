@@ -82,19 +82,24 @@ class Case:
 
     @property
     def name(self) -> str:
+        """The source and the regularisation."""
         return f"{self.source.name} {self.lam}"
 
     @property
     def lam(self) -> str:
+        """The regularisation as text, such as 0.1/n."""
         return f"{self.lam_n:g}/n"
 
     def size(self, n: int) -> Size:
+        """The size of a problem of n examples."""
         return Size(n, self.lam_n / n)
 
     def objective(self, data: Data) -> Objective:
+        """F on the data, with the penalty of this case."""
         return data.objective.with_penalty((data.penalty or Ridge)(self.lam_n / data.objective.n_active))
 
     def small(self) -> Case:
+        """The same on the source's small version, where it has one."""
         return self if self.source.small is None else replace(self, source=self.source.small)
 
 
@@ -106,6 +111,7 @@ class Knob:
     factor: float = 2.0
 
     def value(self, k: int) -> float:
+        """The k-th value of the grid; the guess is that of 0."""
         return self.guess * self.factor**k
 
 
@@ -132,13 +138,16 @@ class Method:
 
     @property
     def title(self) -> str:
+        """What stands in plots and tables."""
         return self.label or self.name
 
     @property
     def guesses(self) -> dict[str, float]:
+        """The values of the knobs before tuning."""
         return {name: knob.guess for name, knob in self.knobs.items()}
 
     def is_tuned(self, case: Case) -> bool:
+        """Whether there is nothing left to tune on that case."""
         return not self.knobs or case.name in self.tuned
 
     def params(self, case: Case) -> dict[str, float]:

@@ -9,6 +9,8 @@ from typing import Protocol
 
 
 class Rule(Protocol):
+    """Chooses among tuning runs."""
+
     def best(self, found: Sequence[Mapping[str, float]]) -> int:
         """The place of the best run; every run has "objective" and its metrics, an infinite objective where it failed.
 

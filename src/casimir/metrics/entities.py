@@ -39,18 +39,22 @@ class EntityScores:
 
     @property
     def precision(self) -> float:
+        """The share of found entities that are right."""
         return self.overall.precision
 
     @property
     def recall(self) -> float:
+        """The share of true entities that were found."""
         return self.overall.recall
 
     @property
     def f1(self) -> float:
+        """The harmonic mean of precision and recall, over all types."""
         return self.overall.f1
 
     @property
     def accuracy(self) -> float:
+        """The share of tokens whose label is right."""
         return self.correct_tokens / self.tokens if self.tokens else 0.0
 
     def interval(self) -> tuple[float, float]:

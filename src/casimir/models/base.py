@@ -18,10 +18,14 @@ class LinearModel(Protocol):
     """
 
     @property
-    def n_examples(self) -> int: ...
+    def n_examples(self) -> int:
+        """The number of examples."""
+        ...
 
     @property
-    def n_params(self) -> int: ...
+    def n_params(self) -> int:
+        """The length of w."""
+        ...
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         """The part scores of the examples chosen."""
@@ -55,10 +59,14 @@ class NonlinearModel(Protocol):
     """
 
     @property
-    def n_examples(self) -> int: ...
+    def n_examples(self) -> int:
+        """The number of examples."""
+        ...
 
     @property
-    def n_params(self) -> int: ...
+    def n_params(self) -> int:
+        """The length of w."""
+        ...
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         """The part scores of the examples chosen."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
@@ -90,6 +89,7 @@ class LinearPartsModel:
         return int(self._nodes.shape[1])
 
     def zeros(self) -> FloatArray:
+        """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
@@ -136,6 +136,8 @@ class LinearPartsModel:
 
 def _lengths(matrix: Any, block: int) -> FloatArray:
     """float64[blocks]: the longest row of every block of rows."""
+    import scipy.sparse as sp
+
     squares = matrix.multiply(matrix).sum(axis=1) if sp.issparse(matrix) else (matrix * matrix).sum(axis=1)
     lengths: FloatArray = np.sqrt(np.asarray(squares, dtype=np.float64).reshape(-1, block).max(axis=1))
     return lengths
@@ -167,6 +169,8 @@ def _edge_rows(edges: FloatArray, n_edges: int, block: int) -> FloatArray:
 
 def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArray]:
     """One matrix of all examples' rows (sparse as soon as one of them is), and offsets in blocks of rows."""
+    import scipy.sparse as sp  # takes a tenth of a second to load, which chains need not wait for
+
     given = sequence_of(matrices, name)
     if not len(given):
         raise ValueError(f"{name} is empty; give one matrix [m_i, d] per example.")

@@ -98,9 +98,11 @@ class LinearCandidateModel:
         return int(self.features.shape[1])
 
     def layout(self) -> Scores:
+        """Scores of all examples, all 0."""
         return Scores.unchecked(np.zeros(len(self.features)), self.offsets)
 
     def zeros(self) -> FloatArray:
+        """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:

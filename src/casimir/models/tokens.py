@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
@@ -41,14 +40,17 @@ class TokenModel:
 
     @property
     def n_features(self) -> int:
+        """Of every token."""
         return self.X.n_features
 
     @cached_property
     def weights(self) -> WeightRows:
+        """How w is cut into rows."""
         return WeightRows(self.X.n_features, self.n_labels, self.extra_rows)
 
     @property
     def stride(self) -> int:
+        """Doubles from one row of w to the next: L and the padding."""
         return stride_of(self.n_labels)
 
     @property
@@ -74,6 +76,8 @@ class TokenModel:
     @cached_property
     def _longest_rows(self) -> FloatArray:
         """Casimir asks for it at every subproblem."""
+        import scipy.sparse as sp
+
         lengths = np.diff(self.X.offsets)
         sums = sp.csr_array(
             (np.ones(self.X.n_tokens), np.arange(self.X.n_tokens), self.X.offsets), (len(self.X), self.X.n_tokens)
@@ -112,6 +116,8 @@ class TokenModel:
 
 def feature_matrix(X: PackedSequences) -> Any:
     """Sparse [tokens, n_features]; shares the indices of X where SciPy's integers allow it."""
+    import scipy.sparse as sp  # not at the top: native chains never come here
+
     small = max(X.n_features, len(X.indices)) < 2**31
     indices = X.indices.view(np.int32) if small else X.indices.astype(np.int64)
     indptr = X.indptr.astype(np.int32) if small else X.indptr

@@ -28,14 +28,17 @@ class WeightRows:
 
     @property
     def stride(self) -> int:
+        """Doubles from one row to the next: L and the padding."""
         return stride_of(self.n_labels)
 
     @property
     def n_rows(self) -> int:
+        """Rows of w."""
         return self.n_features + self.n_labels + self.n_ends
 
     @property
     def n_params(self) -> int:
+        """The length of w."""
         return (self.n_features + self.n_labels + self.n_ends) * stride_of(self.n_labels)
 
     def padded(self, w: FloatArray) -> FloatArray:

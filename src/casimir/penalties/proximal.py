@@ -35,6 +35,7 @@ class Proximal:
 
     @property
     def separable(self) -> Separable | None:
+        """The same as a sum over weights, if the penalty is one."""
         own: Separable | None = getattr(self.penalty, "separable", None)
         return own if own is None or self.kappa == 0.0 else own.around(self.kappa, self.center)
 

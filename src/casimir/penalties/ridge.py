@@ -21,6 +21,7 @@ class Ridge(Separable):
 
     @property
     def lam(self) -> float:
+        """The strength of regularisation."""
         return self.l2
 
     def __repr__(self) -> str:

@@ -53,6 +53,7 @@ class Separable:
 
     @property
     def separable(self) -> Separable:
+        """Itself: a sum over weights."""
         return self
 
     def around(self, kappa: float, center: FloatArray) -> Separable:

@@ -13,17 +13,19 @@ import contextlib
 import glob
 import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
+
+from casimir import __version__
+
+_log = logging.getLogger(__name__)
 
 FORMAT = "casimir"
 FORMAT_VERSION = 1
@@ -57,10 +59,13 @@ def save_folder(
         raise _like(error, f"{what} Free some space or choose a folder you may write to.") from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+    _log.info("saved a model of the kind %r to %s, %d bytes of arrays", kind, path, len(payload))
 
 
 def load_folder(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """(kind, meta, arrays) as given to `save_folder`. Never runs code from the folder."""
+    import safetensors.numpy
+
     place = _resolved(path)
     if not place.exists():
         raise FileNotFoundError(f"There is no model folder '{path}'.{_interrupted(place)} Check the path.")
@@ -75,7 +80,9 @@ def load_folder(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict
         arrays = safetensors.numpy.load(payload)
     except safetensors.SafetensorError as error:
         raise _damaged(path, f"{_ARRAYS} cannot be read: {error}") from None
-    return description["kind"], description["meta"], {name: np.array(array) for name, array in arrays.items()}
+    kind, writer = description["kind"], description.get("library_version")
+    _log.info("loaded a model of the kind %r from %s, written by casimir %s", kind, path, writer)
+    return kind, description["meta"], {name: np.array(array) for name, array in arrays.items()}
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -122,6 +129,8 @@ def _refuse_foreign(place: Path, path: str | os.PathLike[str]) -> None:
 
 
 def _encode_arrays(arrays: Mapping[str, np.ndarray]) -> bytes:
+    import safetensors.numpy
+
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype.name not in _DTYPES:
             given = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
@@ -133,7 +142,7 @@ def _encode_description(kind: str, meta: Mapping[str, Any], payload: bytes) -> b
     description = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "library_version": version("casimir"),
+        "library_version": __version__,
         "kind": kind,
         "meta": dict(meta),
         "arrays": {"bytes": len(payload), "sha256": hashlib.sha256(payload).hexdigest()},
@@ -214,7 +223,7 @@ def _decode_description(file: Path, path: str | os.PathLike[str]) -> dict[str, A
         raise _damaged(path, f"{_JSON} has the format version {found!r}")
     if found > FORMAT_VERSION:
         raise ValueError(
-            f"'{path}' has model format {found}, written by casimir {writer}; casimir {version('casimir')} reads "
+            f"'{path}' has model format {found}, written by casimir {writer}; casimir {__version__} reads "
             f"formats up to {FORMAT_VERSION}. Upgrade casimir to load it."
         )
     for name, needed in (("kind", str), ("meta", dict), ("arrays", dict)):

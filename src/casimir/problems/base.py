@@ -172,17 +172,23 @@ class Problem(Protocol):
     """
 
     @property
-    def n_examples(self) -> int: ...
+    def n_examples(self) -> int:
+        """The number of examples."""
+        ...
 
     @property
-    def n_params(self) -> int: ...
+    def n_params(self) -> int:
+        """The length of w."""
+        ...
 
     @property
     def core(self) -> Any | None:
         """The core's Problem, on which whole epochs run natively, or None."""
         ...
 
-    def scale(self, i: int) -> float: ...
+    def scale(self, i: int) -> float:
+        """How much example i counts."""
+        ...
 
     def marginal_offset(self, i: int) -> int:
         """Where the marginals of example i begin; that of n_examples is the total."""
@@ -192,7 +198,9 @@ class Problem(Protocol):
         """One oracle call per example whose scale is above 0."""
         ...
 
-    def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer: ...
+    def oracle(self, i: int, w: FloatArray, smoothing: Smoothing, mu: float) -> Answer:
+        """The smoothed maximum of example i at w."""
+        ...
 
     def truth(self, i: int) -> FloatArray:
         """float64[m_i]: the marginals of the true output."""
@@ -202,7 +210,9 @@ class Problem(Protocol):
         """out += scale J_i^T marginals, J_i at the w of the last oracle call on example i."""
         ...
 
-    def dual_blocks(self) -> DualBlocks: ...
+    def dual_blocks(self) -> DualBlocks:
+        """Dual variables over cached outputs, one block per example."""
+        ...
 
     def potential_blocks(self, mu: float, eta: float | None = None) -> PotentialBlocks:
         """mu is the loss's level of smoothing by the entropy, 0 for a hinge loss; eta of None is searched for."""

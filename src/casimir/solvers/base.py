@@ -106,7 +106,9 @@ class Inner(Protocol):
     """
 
     @property
-    def smoothing(self) -> Smoothing: ...
+    def smoothing(self) -> Smoothing:
+        """How it smooths losses that are not smooth."""
+        ...
 
     @property
     def mu(self) -> float | None:

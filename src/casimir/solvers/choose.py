@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -21,6 +22,8 @@ from casimir.solvers.saga import SAGA
 from casimir.solvers.sdca import SDCA
 from casimir.solvers.sgd import SGD
 from casimir.solvers.svrg import SVRG
+
+_log = logging.getLogger(__name__)
 
 _MAKERS: dict[str, Callable[[], Solver]] = {
     "bcfw": BCFW,
@@ -47,7 +50,9 @@ def choose(solver: str | Solver, objective: Objective) -> Solver:
         check_solver(solver, f", or one of {_names()}")
         return solver
     if solver == "auto":
-        return _best_for(objective)
+        best = _best_for(objective)
+        _log.info("auto takes %s for %d examples and %d weights", best, objective.n_active, objective.n_params)
+        return best
     if solver not in _MAKERS:
         raise ValueError(f"solver={solver!r}; it must be one of {_names()}, or a solver such as BCFW().")
     return _MAKERS[solver]()

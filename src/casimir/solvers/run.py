@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
 from casimir.solvers.trace import OWN_COLUMNS, Trace, TraceRow
+
+_log = logging.getLogger(__name__)
 
 Callback = Callable[[TraceRow, FloatArray], object]
 Metric = Callable[[FloatArray], float]
@@ -47,6 +50,7 @@ class Result:
 
     @property
     def converged(self) -> bool:
+        """Whether the certified gap that was asked for is reached."""
         return self.status == "converged"
 
 
@@ -95,7 +99,10 @@ def minimize(
     except FloatingPointError as error:
         recorder.status = "diverged"
         raise Diverged(str(error), recorder.result(start) if recorder.trace.rows else None) from None
-    return recorder.result(start)
+    result = recorder.result(start)
+    ended = result.status, result.trace[-1].epoch, result.objective, result.gap
+    _log.info("%s: %s after %d epochs, objective %.6g, gap %.2e", type(solver).__name__, *ended)
+    return result
 
 
 def _checked_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -208,6 +215,7 @@ class Recorder:
             metrics=self._measured(w) if self._metrics else {},
         )
         self.trace.rows.append(row)
+        _log.debug("epoch %d: objective %.6g, lower bound %.6g, gap %.2e", row.epoch, value, self._dual, row.gap)
         if self._callbacks and self._call_back(row, w):
             return True
         return self._finished(row, gap is None, is_stationary)

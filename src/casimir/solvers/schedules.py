@@ -12,6 +12,8 @@ from casimir.scores import FloatArray, IntArray
 
 
 class Schedule(Protocol):
+    """The lengths of an SGD's steps: gamma_t for t = 0, 1, ..."""
+
     def steps(self, t: IntArray, lam: float) -> FloatArray:
         """float64[len(t)]: gamma_t."""
         ...

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from casimir.scores import FloatArray
 
@@ -30,6 +29,8 @@ def simplex_maximum(H: FloatArray, b: FloatArray) -> FloatArray:
     with and without copies of them, it came within 1e-9 of the maximum every time and took at most 80 ms. SciPy's SLSQP
     failed on them, its `nnls` was off by 1e-6, DAQP needs H + eps I, and PIQP was off by 1e-4.
     """
+    from scipy import sparse
+
     clarabel, m = check_clarabel(), len(b)
     if m == 1:
         return np.ones(1)

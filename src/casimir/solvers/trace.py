@@ -59,6 +59,7 @@ class TraceRow:
         return self.metrics[name] if name in self.metrics else getattr(self, name)
 
     def as_dict(self) -> dict[str, Any]:
+        """All columns by name."""
         return asdict(self)
 
 
@@ -86,9 +87,11 @@ class Trace:
         return self.column(key) if isinstance(key, str) else self.rows[key]
 
     def column(self, name: str) -> FloatArray:
+        """float64[rows]: one column; NaN where a value is missing."""
         if name not in self.columns:
             raise KeyError(f"no column {name!r} in a trace; it has {', '.join(self.columns)}.")
         return np.array([np.nan if row[name] is None else row[name] for row in self.rows], dtype=np.float64)
 
     def as_dicts(self) -> list[dict[str, Any]]:
+        """A dict per row, ready for JSON or a data frame."""
         return [row.as_dict() for row in self.rows]

@@ -108,6 +108,7 @@ class BoxSearch(SearchOracles):
         return np.asarray(np.log(sides * (sides + 1.0) / 2.0).sum(axis=1))
 
     def label_shapes(self, s: Scores) -> IntArray:
+        """A TypeError: a box has no labels."""
         raise TypeError("A box has no labels, so their number cannot be a cost. Use IoU().")
 
     def parts_of_cost(self, s: Scores, costs: Any) -> Scores:

@@ -67,14 +67,17 @@ class TensorLayout:
 
     @cached_property
     def is_square(self) -> bool:
+        """Whether node scores form a square."""
         return self.nodes[1:] == self.nodes[:1]
 
     @cached_property
     def keeps_last_column(self) -> bool:
+        """Whether a last column stands for none of the others."""
         return str(self.nodes[-1]).endswith("+ 1")
 
     @cached_property
     def output_per_row(self) -> bool:
+        """Whether an output has one number per row of the node scores."""
         return self.output == self.nodes[:1]
 
     @cached_property

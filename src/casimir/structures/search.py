@@ -203,6 +203,7 @@ class SearchOracles:
         return Pulled([r.values for r in found], [r.outputs for r in found], _missed(found))
 
     def restricted(self, allowed: Any) -> NoReturn:
+        """Out of reach: raises `Intractable`."""
         raise Intractable(
             f"{type(self).__name__} cannot leave out single outputs: the bounds of its search are those of all. Give "
             "them low scores, or use Candidates or Enumerated for a list of outputs, which have `restricted`."

@@ -45,11 +45,13 @@ class Run:
 
     @classmethod
     def of(cls, result: Result, lam: float, convex: bool = True) -> Run:
+        """From what `minimize` returned."""
         run = cls.of_trace(result.status, result.objective, result.dual, result.gap, lam, result.trace)
         return run if convex else replace(run, convex=False, prox_gradient=result.trace[-1].prox_gradient)
 
     @classmethod
     def of_trace(cls, status: str, objective: float, dual: float, gap: float, lam: float, trace: Trace) -> Run:
+        """From the figures of a result and its trace."""
         last = trace[-1]
         return cls(status, objective, dual, gap, lam, last.epoch, last.oracle_calls, last.seconds)
 
@@ -86,9 +88,13 @@ class TaskModel(Protocol):
     """What a task's training gives: it predicts in its own way, and is kept in a model folder that `load` reads."""
 
     @property
-    def run(self) -> Run: ...
+    def run(self) -> Run:
+        """How training ended."""
+        ...
 
-    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model folder that `casimir.load` reads."""
+        ...
 
 
 def fit(

@@ -67,6 +67,7 @@ class StructureContract:
         raise NotImplementedError
 
     def draw(self, data: st.DataObject, elements: st.SearchStrategy[float] = TIES) -> tuple[Any, Scores, list[Ranked]]:
+        """A structure, its scores, and the sorted list of all outputs of every example."""
         structure, s = data.draw(self.instances(elements))
         with _arguments_unchanged(s):
             return structure, s, [rank(listing, s, i) for i, listing in enumerate(self.listing(structure, s))]
@@ -85,6 +86,7 @@ class StructureContract:
         return [smoothing for smoothing, oracle in pairs if oracle in self.oracles]
 
     def needs(self, *oracles: str) -> None:
+        """Skip the test where the structure lacks one of these oracles."""
         missing = set(oracles) - self.oracles
         if missing:
             pytest.skip(f"no {', '.join(sorted(missing))}")

@@ -54,6 +54,7 @@ class Bitext:
 
     @property
     def gold(self) -> Sequence[Links]:
+        """The links; a ValueError where there are none."""
         if self.links is None:
             raise ValueError(f"{self.name} has no links; give the gold file too.")
         return self.links

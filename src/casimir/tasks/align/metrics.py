@@ -32,18 +32,22 @@ class LinkScores:
 
     @property
     def aer(self) -> float:
+        """The alignment error rate."""
         total = self.found + self.sure
         return 1.0 - (self.found_sure + self.found_possible) / total if total else 0.0
 
     @property
     def precision(self) -> float:
+        """The share of found links that are possible."""
         return self.found_possible / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
+        """The share of sure links that were found."""
         return self.found_sure / self.sure if self.sure else 1.0
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         return {
             "aer": self.aer,
             "precision": self.precision,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from casimir.scores import FloatArray, IntArray
 from casimir.tasks.boxes.grid import grid_shape
@@ -60,6 +59,8 @@ class VisualWords:
 
     def indicators(self, descriptors: FloatArray) -> Any:
         """Sparse float64[cells, n_words]: 1 at the word of every cell, so that w has one score per word."""
+        import scipy.sparse as sp
+
         words = self.of(descriptors)
         return sp.csr_array((np.ones(len(words)), words, np.arange(len(words) + 1)), shape=(len(words), len(self)))
 

@@ -25,6 +25,7 @@ class BoxScores:
     n: int
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         return {"mean_iou": self.mean_iou, "corloc": self.corloc, "n": self.n}
 
 

@@ -63,6 +63,7 @@ class Treebank:
 
     @property
     def n_nodes(self) -> int:
+        """Words of all trees together."""
         return sum(map(len, self.trees))
 
     def labels(self) -> list[tuple[str, ...]]:
@@ -79,6 +80,7 @@ class Treebank:
 
 
 def read_conllu(path: str | Path, *, encoding: str = "utf-8") -> Treebank:
+    """The trees in a CoNLL-U file."""
     return parse_conllu(read_text(path, encoding, "a CoNLL-U file"), name=str(path))
 
 

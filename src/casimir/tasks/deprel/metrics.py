@@ -27,6 +27,7 @@ class LabelScores:
     nodes: int
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         return {
             "accuracy": self.accuracy,
             "accuracy_without_punctuation": self.words,
@@ -40,6 +41,7 @@ class LabelScores:
 
 
 def label_scores(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> LabelScores:
+    """Counts per label and shares of right labels, over all words of all trees."""
     pairs = [(a, b) for t, p in zip(true, predicted, strict=True) for a, b in zip(t, p, strict=True)]
     support, found = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
     correct = Counter(a for a, b in pairs if a == b)

@@ -29,6 +29,7 @@ class LocalizeScores:
     n: int
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         return asdict(self)
 
 

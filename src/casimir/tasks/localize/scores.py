@@ -29,6 +29,7 @@ class LinearScore:
 
     @property
     def n_params(self) -> int:
+        """The length of w."""
         return self.dim
 
     def values(self, w: FloatArray, features: Features) -> FloatArray:
@@ -61,10 +62,12 @@ class EluScore:
 
     @property
     def dim(self) -> int:
+        """The number of features."""
         return self.cells * self.channels
 
     @property
     def n_params(self) -> int:
+        """The length of w."""
         return (self.channels + self.cells) * self.hidden
 
     def values(self, w: FloatArray, features: Features) -> FloatArray:
@@ -128,6 +131,7 @@ class EluCandidateModel:
         return self.score.n_params
 
     def zeros(self) -> FloatArray:
+        """Weights to start from."""
         return aligned_zeros(self.n_params)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import gaussian_filter
 
 from casimir.features import PackedSequences
 from casimir.scores import FloatArray, offsets_of
@@ -45,6 +44,8 @@ def pixel_features(images: Images) -> FloatArray:
 
 def stroke_features(images: Images) -> FloatArray:
     """float64[T, 9 * 32 + 1]"""
+    from scipy.ndimage import gaussian_filter  # takes a tenth of a second to load
+
     maps = np.stack([images, *_strokes(images)], axis=1).astype(np.float64)
     blurred = gaussian_filter(maps, (0.0, 0.0, _BLUR, _BLUR), mode="constant", truncate=3.0)[:, :, ::2, ::2]
     # With the factor a letter's features are about as long as its pixels, so similar lam suit both.

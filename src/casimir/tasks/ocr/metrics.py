@@ -19,6 +19,7 @@ class LetterScores:
     words: int
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         return asdict(self)
 
 

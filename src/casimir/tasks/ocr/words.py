@@ -38,6 +38,7 @@ class WordImages:
 
     @property
     def lengths(self) -> IntArray:
+        """int64[n]: letters per word."""
         return np.diff(self.offsets)
 
     def texts(self) -> list[str]:

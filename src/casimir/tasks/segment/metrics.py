@@ -24,6 +24,7 @@ class SegmentScores:
     pictures: int
 
     def to_dict(self) -> dict[str, float]:
+        """The scores by name, for JSON."""
         return asdict(self)
 
 

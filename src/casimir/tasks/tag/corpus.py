@@ -79,6 +79,7 @@ class Corpus:
 
     @property
     def is_labelled(self) -> bool:
+        """Whether its sentences have labels."""
         return bool(self.sentences) and self.sentences[0].labels is not None
 
     def select(self, examples: Iterable[int]) -> Corpus:

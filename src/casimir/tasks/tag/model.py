@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
-from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
-from casimir.estimators.state import decode_tagger, encode_tagger
+from casimir.estimators.saved_tagger import SavedTagger, whole_tagger
+from casimir.estimators.state import encode_tagger
 from casimir.features import pack
 from casimir.metrics.entities import EntityScores, entity_scores
 from casimir.metrics.schemes import Scheme, convert
@@ -26,6 +26,9 @@ from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
 from casimir.tasks.training import Run, load_as
 
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
+    from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
+
 KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
 DEFAULT_SCHEME = Scheme.IOBES  # on CoNLL-2003 .002 of F1 better than IOB2 for sentences that come alone
@@ -35,8 +38,8 @@ _ALONE = "alone."  # begins the names of the arrays of the second tagger
 
 @dataclass(frozen=True, eq=False)
 class TagModel:
-    """tagger       a fitted SequenceTagger
-    alone         another for sentences that come without a document, where features read documents and the training
+    """given        a fitted SequenceTagger, or one from a model folder; `tagger` is the SequenceTagger
+    given_alone   another for sentences that come without a document, where features read documents and the training
                   file had them; None: `tagger` is for all sentences
     feature_set   "default", "pairs" or "paper"
     columns       the columns besides the word that the features read
@@ -49,17 +52,27 @@ class TagModel:
     width         how many columns the training file had; None: not known
     """
 
-    tagger: SequenceTagger
+    given: SequenceTagger | SavedTagger
     feature_set: str
     columns: tuple[str, ...]
     scheme: Scheme | None
     file_scheme: Scheme | None
     layout: Layout = FIRST_AND_LAST
     kind: str = KIND
-    alone: SequenceTagger | None = None
+    given_alone: SequenceTagger | SavedTagger | None = None
     lexicons: Lexicons = NO_LEXICONS
     boosts: tuple[float, float] = (0.0, 0.0)
     width: int | None = None
+
+    @cached_property
+    def tagger(self) -> SequenceTagger:
+        """The scikit-learn estimator."""
+        return whole_tagger(self.given)
+
+    @cached_property
+    def alone(self) -> SequenceTagger | None:
+        """That for sentences that come alone, if they have one of their own."""
+        return None if self.given_alone is None else whole_tagger(self.given_alone)
 
     @property
     def run(self) -> Run:
@@ -71,12 +84,12 @@ class TagModel:
         """Labels of every sentence; spans in the scheme that came in, or else in that of the training file."""
         found: list[list[str]] = [[]] * len(corpus)
         for tagger, places, X in self.parts(corpus):
-            for i, labels in zip(places, cast(list[list[str]], tagger.predict(X)), strict=True):
+            for i, labels in zip(places, cast(list[list[str]], tagger.predictor_.predict(X)), strict=True):
                 found[i] = labels
         wanted = corpus.scheme or self.file_scheme
         return found if wanted is None else [convert(tags, wanted) for tags in found]
 
-    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger, list[int], Iterable[Any]]]:
+    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger | SavedTagger, list[int], Iterable[Any]]]:
         """(tagger, numbers of its sentences, their features): sentences of documents, and those that come alone."""
         missing = [name for name in self.columns if name not in corpus.columns]
         if missing:
@@ -85,14 +98,14 @@ class TagModel:
                 f"{['word', *corpus.columns]}. Add it, or train a model that reads fewer columns (--columns word)."
             )
         sentences = corpus.keep_columns(self.columns).sentences
-        if self.alone is None:
+        if self.given_alone is None:
             given = sentences if self.feature_set in OLD_SETS else [apart(sentence) for sentence in sentences]
-            yield self.tagger, list(range(len(sentences))), iter_features(given, self.feature_set, self.lexicons)
+            yield self.given, list(range(len(sentences))), iter_features(given, self.feature_set, self.lexicons)
             return
         company = np.fromiter(have_company(sentences), dtype=np.bool_, count=len(sentences))
-        for tagger, mine in ((self.tagger, company), (self.alone, ~company)):
+        for tagger, mine in ((self.given, company), (self.given_alone, ~company)):
             chosen = np.flatnonzero(mine).tolist()
-            given = [sentences[i] if tagger is self.tagger else apart(sentences[i]) for i in chosen]
+            given = [sentences[i] if tagger is self.given else apart(sentences[i]) for i in chosen]
             if chosen:
                 yield tagger, chosen, iter_features(given, self.feature_set, self.lexicons)
 
@@ -100,9 +113,9 @@ class TagModel:
         """Sets the temperatures of the taggers on a labelled corpus that was not trained on."""
         gold = corpus.labels_for(None if corpus.scheme is None else self.scheme)
         alone = replace(corpus, sentences=[apart(sentence) for sentence in corpus.sentences])
-        for given in (corpus,) if self.alone is None else (corpus, alone):
+        for given in (corpus,) if self.given_alone is None else (corpus, alone):
             for tagger, places, X in self.parts(given):
-                tagger.calibrate(X, [gold[i] for i in places])
+                whole_tagger(tagger).calibrate(X, [gold[i] for i in places])
 
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""
@@ -154,6 +167,10 @@ def train(
     callbacks    as in `SequenceTagger.fit`; `HeldOut` gives scores there
     boost        what the score of O is lowered by after training, or labelled data on which to choose it by F1
     """
+    from sklearn.base import clone
+
+    from casimir.estimators.sequence_tagger import SequenceTagger
+
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
     lexicons = lexicons.learnt(corpus, feature_set)
@@ -235,6 +252,6 @@ def decode_model(
         raise ValueError("it was trained with features of a later version; upgrade casimir.")
     own = {name: a for name, a in arrays.items() if not name.startswith(_ALONE) and not Lexicons.is_mine(name)}
     others = {name.removeprefix(_ALONE): array for name, array in arrays.items() if name.startswith(_ALONE)}
-    alone = None if alone_meta is None else decode_tagger(alone_meta, others)
+    alone = None if alone_meta is None else SavedTagger.of(alone_meta, others)
     about = (feature_set, columns, scheme, file_scheme, layout, kind)
-    return TagModel(decode_tagger(tagger_meta, own), *about, alone, lexicons, (first, second), width)
+    return TagModel(SavedTagger.of(tagger_meta, own), *about, alone, lexicons, (first, second), width)

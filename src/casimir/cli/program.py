@@ -21,7 +21,6 @@ app = typer.Typer(
     help="Structured prediction with certified duality gaps.",
     epilog="Start with: casimir demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # boxes of rich leave some 16 columns of 80 to the texts
 )
@@ -63,8 +62,3 @@ def options(
     ] = False,
 ) -> None:
     """Structured prediction with certified duality gaps."""
-
-
-def main() -> None:
-    """Entry point of the `casimir` command."""
-    app(prog_name="casimir")

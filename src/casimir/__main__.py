@@ -1,0 +1,5 @@
+"""`python -m casimir`: the command line."""
+
+from casimir.cli import main
+
+main()

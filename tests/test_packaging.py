@@ -1,0 +1,48 @@
+"""What pyproject.toml declares is what the tests on the oldest versions run with."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import casimir
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPANIONS = {"click", "pyparsing"}  # of typer and matplotlib
+NOT_TRIED = {"torch"}  # its Linux wheels bring gigabytes of CUDA
+
+pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
+
+
+def project() -> dict[str, Any]:
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"])
+
+
+def versions(lines: list[str], sign: str) -> dict[str, str]:
+    """name -> version of requirements such as numpy>=1.26."""
+    return dict(line.split(sign) for line in lines if not line.startswith("#"))
+
+
+def test_floors_that_are_tested_are_those_declared() -> None:
+    extras = project()["optional-dependencies"]
+    declared = versions([*project()["dependencies"], *extras["plot"], *extras["cuts"], *extras["vision"]], ">=")
+    tested = versions((ROOT / "tools" / "floors.txt").read_text(encoding="utf-8").splitlines(), "==")
+    assert {name: tested[name] for name in tested if name not in COMPANIONS} == declared
+    assert versions(extras["torch"], ">=").keys() == NOT_TRIED
+
+
+def test_the_version_is_written_the_same_everywhere() -> None:
+    assert casimir.__version__ == project()["version"]
+
+
+def test_an_extra_never_asks_for_less_than_another() -> None:
+    found: dict[str, set[str]] = {}
+    for line in [line for extra in project()["optional-dependencies"].values() for line in extra]:
+        name, sign, version = re.fullmatch(r"([\w-]+)(>=|==)(.*)", line).groups()  # type: ignore[union-attr]
+        if sign == ">=":
+            found.setdefault(name, set()).add(version)
+    assert {name: floors for name, floors in found.items() if len(floors) > 1} == {}
