@@ -144,7 +144,10 @@ double FeatureRows::squared(std::int64_t i) const {
   if (f64_) return squared_dense(f64_ + i * n_features_, n_features_) + of_bias;
   if (f32_) return squared_dense(f32_ + i * n_features_, n_features_) + of_bias;
   const std::int64_t begin = sparse_.indptr[i], count = sparse_.indptr[i + 1] - begin;
-  return (sparse_.values ? squared_dense(sparse_.values + begin, count) : static_cast<double>(count)) + of_bias;
+  if (!sparse_.values) return static_cast<double>(count) + of_bias;
+  double sum = of_bias;
+  for (std::int64_t f = begin; f < begin + count; ++f) sum += sparse_.values[f] * sparse_.values[f];
+  return sum;
 }
 
 void FeatureRows::touched(std::int64_t i, std::vector<RowRange>& ranges) const {
@@ -164,7 +167,9 @@ void FeatureRows::prefetch_features(std::int64_t i) const {
   constexpr std::int64_t line = 64 / sizeof(*sparse_.indices);
   for (std::int64_t f = sparse_.indptr[i]; f < sparse_.indptr[i + 1]; f += line) {
     __builtin_prefetch(sparse_.indices + f);
-    if (sparse_.values) __builtin_prefetch(sparse_.values + f), __builtin_prefetch(sparse_.values + f + line / 2);
+    if (!sparse_.values) continue;
+    __builtin_prefetch(sparse_.values.address(f));
+    __builtin_prefetch(sparse_.values.address(f + line / 2));
   }
 }
 

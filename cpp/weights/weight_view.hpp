@@ -24,6 +24,10 @@ class TokenValues {
 
   explicit operator bool() const { return wide_ || narrow_; }
   double operator[](std::int64_t f) const { return wide_ ? wide_[f] : static_cast<double>(narrow_[f]); }
+  /// Where value f lies, to ask the memory for it.
+  const void* address(std::int64_t f) const {
+    return wide_ ? static_cast<const void*>(wide_ + f) : static_cast<const void*>(narrow_ + f);
+  }
 
  private:
   const double* wide_ = nullptr;
