@@ -30,7 +30,7 @@ def test_a_tagger_with_rules_costs_and_few_weights() -> None:
     tagger = cs.load(GOLDEN.parent / "tagger-2")
     assert tagger.constraints_.scheme == "IOB2"
     assert (tagger.label_costs, tagger.class_weight, tagger.l1_ratio) == ({("*", "O"): 3.0}, {"B-LOC": 2.0}, 0.3)
-    words = "New York slept".split()
+    words = ["New", "York", "slept"]
     tokens = [
         {"word": word, "title": word.istitle(), "context": {"before": words[i - 1] if i else "<s>"}}
         for i, word in enumerate(words)
