@@ -76,6 +76,8 @@ def test_kappa_follows_the_share_of_the_gap() -> None:
 def test_kappa_has_bounds() -> None:
     assert next_values(Kappa(1.0, rises=True, balances=True), [1.0] * 20)[-1] == 500.0
     assert next_values(Kappa(1.0, rises=True, balances=True), [0.0] * 20, dual=2.0)[-1] == 1.0 / 500.0
+    assert next_values(Kappa(1.0, rises=True, balances=False, most=3.0), [1.0] * 20)[-1] == 3.0
+    assert next_values(Kappa(1.0, rises=True, balances=False, most=0.1), [1.0] * 20)[-1] == 1.0  # it begins above
 
 
 def lists(length: int, loss: Loss, scale: float = 1.0, n: int = 12) -> cs.Objective:

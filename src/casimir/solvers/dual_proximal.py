@@ -80,7 +80,7 @@ class DualProximal:
         else:
             first = hinge_kappa(at, is_l1=bounded and absolute_values(objective) > 0.0)
             manner = _Manner(averages=True, beta=0.0 if bounded else hinge_extrapolation(at))
-        kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA))
+        kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA), most=at.enough)
         _Run(objective, inner, kappa, manner, rng, monitor, w0).run()
 
     def _inner(self, objective: Objective) -> BCFW | SDCA:

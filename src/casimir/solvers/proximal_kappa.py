@@ -26,11 +26,13 @@ class Kappa:
               epoch. That is a subproblem which passes do not solve: examples contradict one another, so that their
               dual variables have far to go, and steps are short, as long as lam + kappa is small
     balances  kappa follows the share of the gap that S is, which should be between a tenth and a third
+    most      what it does not rise above
     value     the present one
     """
 
-    def __init__(self, first: float, *, rises: bool, balances: bool) -> None:
+    def __init__(self, first: float, *, rises: bool, balances: bool, most: float = math.inf) -> None:
         self.value, self._first, self._rises, self._balances = first, first, rises, balances
+        self._most = max(first, min(most, first * _FARTHEST))
         self._first_gap: float | None = None
         self._last = math.inf
 
@@ -45,7 +47,7 @@ class Kappa:
         elif self._balances and 0.0 < gap < dual:  # while the gap is larger than the dual, it tells little of either
             share = block_gap / gap
             factor = _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
-        return min(max(factor * self.value, self._first / _FARTHEST), self._first * _FARTHEST)
+        return min(max(factor * self.value, self._first / _FARTHEST), self._most)
 
     def _is_stuck(self, block_gap: float, predicted: float) -> bool:
         """The first epoch tells the scale alone: its S is met on the way from w = 0."""
@@ -68,6 +70,11 @@ class Conditioning(NamedTuple):
     lam_n: float
     square: float
     n: int
+
+    @property
+    def enough(self) -> float:
+        """square / n: with such a kappa subproblems are as strongly convex as the loss of one example is curved."""
+        return self.square / self.n
 
     @classmethod
     def of(cls, objective: Objective, rng: np.random.Generator) -> Conditioning:
