@@ -21,7 +21,7 @@ Y = [["B-PER", "O", "B-PER"], ["B-LOC", "O", "O"], ["B-PER", "O"]]
 
 @pytest.fixture
 def tagger() -> cs.SequenceTagger:
-    return cs.SequenceTagger(loss="crf").fit(X, Y)
+    return cs.SequenceTagger(lam=1 / len(X), loss="crf").fit(X, Y)
 
 
 def test_sentences_are_those_of_the_predictions(tagger: cs.SequenceTagger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_fit_ends_at_the_certified_gap(tagger: cs.SequenceTagger) -> None:
     assert tagger.gap_ <= tagger.tol
     assert tagger.dual_ <= tagger.objective_
     assert tagger.gap_ == pytest.approx((tagger.objective_ - tagger.dual_) / tagger.objective_)
-    assert tagger.lam_ == 1 / len(X)
+    assert tagger.lam_ == 3 / len(X)
     assert tagger.trace_[-1].gap == tagger.gap_
     assert list(tagger.classes_) == ["D", "N", "V"]
 
@@ -63,7 +63,7 @@ def test_fit_ends_at_the_certified_gap(tagger: cs.SequenceTagger) -> None:
 def test_objective_is_that_of_the_weights(tagger: cs.SequenceTagger) -> None:
     packed = cs.pack(X, 2**12)
     y = [np.array(["DNV".index(label) for label in labels]) for labels in Y]
-    objective = cs.Objective(cs.LinearChainModel(packed, 3), cs.Chain(3), cs.Hamming(), y, 1 / len(X))
+    objective = cs.Objective(cs.LinearChainModel(packed, 3), cs.Chain(3), cs.Hamming(), y, 3 / len(X))
     assert objective.value(tagger.predictor_.w) == pytest.approx(tagger.objective_, rel=1e-12)
 
 
@@ -358,7 +358,7 @@ def test_bad_data_gives_one_clear_sentence(data: Any, labels: Any, error: type[E
     ("parameters", "error", "message"),
     [
         ({"lam": -1.0}, ValueError, "lam=-1.0"),
-        ({"lam": "much"}, TypeError, "lam='much'"),
+        ({"lam": "much"}, ValueError, "lam='much'"),
         ({"loss": "log"}, ValueError, "'hinge' or 'crf'"),
         ({"solver": "magic"}, ValueError, "solver='magic'"),
         ({"solver": 3}, TypeError, "solver=3"),

@@ -70,6 +70,9 @@ class RowTagger(cs.SequenceTagger):
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None) -> RowTagger:
         return super().fit(sentences(X), [[label] for label in y], sample_weight=sample_weight)
 
+    def partial_fit(self, X: Any, y: Any) -> RowTagger:
+        return super().partial_fit(sentences(X), [[label] for label in y])
+
     def predict(self, X: Any) -> Any:
         self._fitted()
         return np.array([labels[0] for labels in super().predict(sentences(X))])

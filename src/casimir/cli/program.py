@@ -37,7 +37,12 @@ for name, short, made, examples in (
 ):
     app.command(name, help=_flowing(made), short_help=short, epilog=examples)(made)
 
-app.command("cluster", help=_flowing(cluster.cluster), epilog=cluster.EXAMPLES)(cluster.cluster)
+app.command(
+    "cluster",
+    help=_flowing(cluster.cluster),
+    short_help="Clusters of words, learnt from text.",
+    epilog=cluster.EXAMPLES,
+)(cluster.cluster)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir._outputs import Outputs
+from casimir._warnings import warn
 from casimir.estimators.labels import Label
 from casimir.estimators.span_schemes import SCHEMES, detect, scheme_mask, write_spans
 from casimir.structures.chain import Chain
@@ -76,10 +76,9 @@ def _found(classes: Sequence[Any], seen: npt.NDArray[np.int64]) -> LabelRules:
         count = int(seen[tuple(broken.T)].sum())
         pairs = [f"{_shown(pair, classes)} ({seen[tuple(pair)]})" for pair in broken[:_SHOWN].tolist()]
         more = f" and {len(broken) - _SHOWN} others" if len(broken) > _SHOWN else ""
-        warnings.warn(
+        warn(
             f"constraints='auto': the labels look like {scheme}, and {count} places in training break it: "
-            f"{', '.join(pairs)}{more}. These stay allowed.",
-            stacklevel=5,
+            f"{', '.join(pairs)}{more}. These stay allowed."
         )
     return LabelRules(follows | (seen > 0), scheme)
 

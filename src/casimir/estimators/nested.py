@@ -15,6 +15,7 @@ class NestedParameters:
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; with `deep` also the fields of those that are dataclasses."""
         parameters: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
         if deep:
             for name, value in list(parameters.items()):
@@ -22,6 +23,7 @@ class NestedParameters:
         return parameters
 
     def set_params(self, **params: Any) -> Self:
+        """Set parameters, or with `name__field` fields of them."""
         own = {name: value for name, value in params.items() if "__" not in name}
         super().set_params(**own)  # type: ignore[misc]
         others = {}

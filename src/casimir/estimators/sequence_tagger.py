@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from casimir._outputs import Outputs
@@ -30,6 +28,7 @@ from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.training import number_of as _number
 from casimir.estimators.training import seed_of as _seed
+from casimir.estimators.training import warn_of_the_end
 from casimir.estimators.weighted_loss import weighted_loss
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.losses import Loss, loss_named
@@ -266,8 +265,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
         self.solver_ = solver
         self._set_result(result, predictor(result.w))
-        if self.status_ != "converged":
-            self._warn_of_the_end()
+        warn_of_the_end(result, self.tol)
         return self
 
     def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
@@ -389,20 +387,6 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         self.predictor_, self.classes_ = predictor, as_object_array(predictor.classes)
         self.objective_, self.dual_, self.gap_ = result.objective, result.dual, result.gap
         self.status_, self.trace_ = result.status, result.trace
-
-    def _warn_of_the_end(self) -> None:
-        """Where the training ended before it was done; a callback that ended it knows."""
-        where = f"after {self.trace_[-1].epoch} epochs at a certified relative gap of {self.gap_:.1e}"
-        if self.status_ == "interrupted":
-            warnings.warn(
-                f"Training was interrupted {where}; the best weights so far are kept.", ConvergenceWarning, stacklevel=4
-            )
-        elif self.status_ == "epochs":
-            warnings.warn(
-                f"Training ended {where}; tol={self.tol:.1e} was asked for. Raise max_epochs, lam or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
 
     def __sklearn_tags__(self) -> Any:
         """Lists of sentences in, lists of label lists out: no arrays, and nothing works without labels."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from casimir._validate import positive_int
+from casimir._warnings import warn
 from casimir.costs import Cost
 from casimir.losses import Hinge, Log, Loss
 from casimir.objective import Objective
@@ -136,4 +136,4 @@ def warn_of_the_end(result: Result, tol: float) -> None:
         message = f"Training ended {where}; tol={tol:.1e} was asked for. Raise max_epochs, lam or tol."
     else:
         return
-    warnings.warn(message, ConvergenceWarning, stacklevel=4)
+    warn(message, ConvergenceWarning)

@@ -15,17 +15,21 @@ class Counts:
 
     @property
     def precision(self) -> float:
+        """The share of what was predicted that is right."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
+        """The share of what is true that was found."""
         return self.correct / self.support if self.support else 0.0
 
     @property
     def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
         return 2 * self.correct / (self.predicted + self.support) if self.correct else 0.0
 
     def to_dict(self) -> dict[str, float | int]:
+        """The scores by name, for JSON."""
         return {
             "precision": self.precision,
             "recall": self.recall,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, positive_int
@@ -17,6 +16,11 @@ from casimir.models.weight_rows import stride_of
 from casimir.scores import FloatArray, IntArray, Scores
 
 SparseFeatures = tuple[IntArray, npt.NDArray[np.uint32], FloatArray]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array; SciPy need not be loaded to tell."""
+    return hasattr(X, "tocsr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,7 @@ class LinearClassModel:
 
     @cached_property
     def _squares(self) -> FloatArray:
-        if sp.issparse(self.X):
+        if is_sparse(self.X):
             return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64))
 
@@ -97,7 +101,7 @@ class LinearClassModel:
 
     def sparse_parts(self) -> SparseFeatures | None:
         """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
-        if not sp.issparse(self.X):
+        if not is_sparse(self.X):
             return None
         return self.X.indptr.astype(np.int64), self.X.indices.astype(np.uint32), self.X.data
 
@@ -110,16 +114,18 @@ class LinearClassModel:
 
 def checked_features(X: Any) -> Any:
     """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice."""
-    given: Any = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    given: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
     if given.ndim != 2 or min(given.shape) < 1:
         raise ValueError(f"X has shape {list(given.shape)}; it must be [n, d] with at least one row and one column.")
-    if sp.issparse(given):
-        given = sp.csr_array(given, dtype=np.float64)
+    if is_sparse(given):
+        from scipy.sparse import csr_array
+
+        given = csr_array(given, dtype=np.float64)
         if not given.has_canonical_format:
             given = given.copy()
             given.sum_duplicates()
     else:
         given = np.ascontiguousarray(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
-    if not all_finite(given.data if sp.issparse(given) else given):
+    if not all_finite(given.data if is_sparse(given) else given):
         raise ValueError("X has entries that are NaN or infinite; they must be finite.")
     return given

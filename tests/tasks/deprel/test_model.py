@@ -101,7 +101,10 @@ def test_damaged_models_are_refused(model: DeprelModel, tmp_path: Path, what: st
     if what == "weights":
         arrays = {"weights": np.zeros((3, 3))}
     elif what == "nan":
-        arrays = {name: a * np.nan if name.endswith("rows") or name == "weights" else a for name, a in arrays.items()}
+        arrays = {
+            name: a * np.nan if name.endswith(("rows", "entries")) or name == "weights" else a
+            for name, a in arrays.items()
+        }
     elif what == "version":
         meta["features_version"] = 99
     else:

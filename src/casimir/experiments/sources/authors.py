@@ -19,6 +19,7 @@ from casimir.experiments.base import Data, Places, Source
 from casimir.experiments.sources.released_features import Numbering, tag_numbers
 from casimir.experiments.sources.tagging import DEV, TRAIN, Corpora, read_corpora
 from casimir.losses import Hinge
+from casimir.metrics.entities import entity_scores
 from casimir.models import LinearTreeModel, SharedWeights
 from casimir.objective import Objective
 from casimir.penalties import Ridge
@@ -26,7 +27,6 @@ from casimir.problems import decode_trees
 from casimir.scores import FloatArray, IntArray
 from casimir.structures.tree import Tree
 from casimir.tasks.tag.corpus import Sentence
-from casimir.tasks.tag.metrics import entity_scores
 
 N_WEIGHTS = 2**16 - 1
 

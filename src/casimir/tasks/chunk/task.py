@@ -16,7 +16,7 @@ class ChunkOptions(Options):
     """Those of `casimir train tag` with the features of phrases."""
 
     features: Annotated[
-        str | None, Opt("chunks, default, pairs or paper.", metavar="NAME", choices=tuple(FEATURE_SETS))
+        str | None, Opt("One of chunks, default, pairs, paper.", metavar="NAME", choices=tuple(FEATURE_SETS))
     ] = "chunks"
 
 

@@ -33,6 +33,7 @@ class ClassModels:
 
     @property
     def recipe(self) -> Recipe:
+        """How features are made, the same for all classes."""
         return self.models[0].recipe
 
     @property

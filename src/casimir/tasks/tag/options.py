@@ -28,7 +28,7 @@ class Options:
     features: Annotated[
         str | None,
         Opt(
-            "default, pairs, chunks or paper. Default: default for spans, pairs for other labels.",
+            "One of default, pairs, chunks, paper; by default pairs for labels that are not spans.",
             metavar="NAME",
             choices=tuple(FEATURE_SETS),
         ),

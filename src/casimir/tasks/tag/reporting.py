@@ -22,6 +22,9 @@ def corpus_report(model: TagModel, corpus: Corpus) -> Report:
         found = sentence_views(tagger.predictor_, X, [gold[i] for i in places], words)
         views |= dict(zip(places, found, strict=True))
     sentences = [views[i] for i in range(len(corpus))]
-    if scheme is not None:  # labels that are not valid stand for the spans that are read from them
-        sentences = [replace(one, predicted=convert(one.predicted, scheme)) for one in sentences]
+    if corpus.scheme is not None:  # as `evaluate` compares them: spans, in the scheme of the file
+        there = corpus.scheme
+        sentences = [
+            replace(one, gold=convert(one.gold, there), predicted=convert(one.predicted, there)) for one in sentences
+        ]
     return report_of(model.tagger, sentences, f"{model.kind}: {Path(corpus.name).name}")
