@@ -234,7 +234,7 @@ def test_training_a_tree_ends_with_a_certificate() -> None:
     secret = rng.normal(size=model.n_params)
     y = tree.max(model.scores(secret)).outputs
     objective = cs.Objective(model, tree, cs.Hamming(), y, 0.05 / n)
-    result = cs.minimize(objective, cs.DualProximal(), tol=1e-2)
+    result = cs.minimize(objective, cs.DualProximal(), epochs=100, tol=1e-2)
     assert result.converged
     assert result.gap <= 1e-2
     found = tree.max(model.scores(result.w)).outputs

@@ -296,6 +296,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
     @property
     def temperature_(self) -> float:
+        """T of the probabilities, 1 until `calibrate`."""
         return self._fitted().temperature
 
     @property

@@ -50,10 +50,12 @@ class LinearClassModel:
 
     @property
     def n_features(self) -> int:
+        """How many features X has."""
         return int(self.X.shape[1])
 
     @property
     def stride(self) -> int:
+        """Doubles per row of weights: the classes, rounded up to a multiple of 4."""
         return stride_of(self.n_classes)
 
     @property
@@ -61,6 +63,7 @@ class LinearClassModel:
         return (self.n_features + (self.bias != 0.0)) * self.stride
 
     def zeros(self) -> FloatArray:
+        """Weights of 0."""
         return aligned_zeros(self.n_params)
 
     def layout(self) -> Scores:

@@ -44,22 +44,27 @@ class ClassScores:
 
     @property
     def corloc(self) -> float:
+        """The mean CorLoc of the classes."""
         return float(np.mean([scores.corloc for scores in self.by_class.values()]))
 
     @property
     def ap(self) -> float | None:
+        """The mean average precision of the classes."""
         known = [scores.ap for scores in self.by_class.values() if scores.ap is not None]
         return float(np.mean(known)) if len(known) == len(self.by_class) else None
 
     @property
     def mean_iou(self) -> float:
+        """The mean IoU of the classes."""
         return float(np.mean([scores.mean_iou for scores in self.by_class.values()]))
 
     @property
     def n(self) -> int:
+        """How many pictures there are, of all classes."""
         return sum(scores.n for scores in self.by_class.values())
 
     def to_dict(self) -> dict[str, Any]:
+        """The scores by name, for JSON."""
         means = {"corloc": self.corloc, "ap": self.ap, "mean_iou": self.mean_iou, "n": self.n}
         return {**means, "classes": {name: scores.to_dict() for name, scores in self.by_class.items()}}
 

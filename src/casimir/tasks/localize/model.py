@@ -91,6 +91,7 @@ class LocalizeModel:
 
     @property
     def targets(self) -> tuple[str, ...]:
+        """The class that is found, as a tuple."""
         return (self.target,)
 
     def evaluate(self, candidates: CandidateSet) -> dict[str, LocalizeScores]:

@@ -29,6 +29,7 @@ class ClassModels:
 
     @property
     def targets(self) -> tuple[str, ...]:
+        """The classes that are found."""
         return tuple(model.target for model in self.models)
 
     @property
