@@ -12,8 +12,8 @@ import casimir
 ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary"},
-    {"structures", "features", "penalties", "persistence", "metrics", "report"},
-    {"smoothing", "costs", "models", "duality", "truth"},
+    {"structures", "features", "penalties", "persistence", "metrics"},
+    {"smoothing", "costs", "models", "duality", "truth", "report"},
     {"losses", "curvature"},
     {"problems"},
     {"objective"},

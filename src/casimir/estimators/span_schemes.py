@@ -7,17 +7,17 @@ IOBES   B first, I inside, E last, S for a single token
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from casimir.metrics import schemes
+
 BoolArray = npt.NDArray[np.bool_]
 Tag = tuple[str, str]  # prefix and type; ("O", "") outside of spans
 
-_TAG = re.compile(r"O|[BIES]-.+", re.DOTALL)
 _EDGE: Tag = ("", "")  # before the first token and behind the last
 _OPEN = ("B", "I")
 
@@ -40,15 +40,13 @@ SCHEMES = {"IOB1": "IOB1", "IOB2": "IOB2", "BIO": "IOB2", "IOBES": "IOBES", "BIO
 
 
 def write_spans(classes: Sequence[Any]) -> bool:
-    """Whether labels look like spans: all are O or B-x, I-x, E-x, S-x, and not all are O."""
-    return any(label != "O" for label in classes) and all(
-        isinstance(label, str) and _TAG.fullmatch(label) for label in classes
-    )
+    """Whether labels look like spans: all are O or a prefix B, I, E, S with a type, and not all are O."""
+    return all(isinstance(label, str) for label in classes) and schemes.write_spans([classes])
 
 
 def scheme_mask(scheme: str, classes: Sequence[str]) -> BoolArray:
     """bool[L + 1, L + 1] (from, to): what may follow what; the last row is the start, the last column the end."""
-    follows, tags = _RULES[scheme], [*map(_parsed, classes), _EDGE]
+    follows, tags = _RULES[scheme], [*map(schemes.parse_tag, classes), _EDGE]
     return np.array([[follows(left, right) for right in tags] for left in tags], dtype=np.bool_)
 
 
@@ -60,8 +58,3 @@ def detect(classes: Sequence[str], seen: npt.NDArray[np.int64]) -> str:
     if any(label[0] in "ES" for label in classes):
         return "IOBES"
     return min(("IOB2", "IOB1"), key=lambda scheme: int(seen[~scheme_mask(scheme, classes)].sum()))
-
-
-def _parsed(label: str) -> Tag:
-    prefix, _, kind = label.partition("-")
-    return prefix, kind

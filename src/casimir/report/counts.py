@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from casimir.metrics.counts import Counts
 from casimir.report.data import SentenceView, SpanPlace
 
 MISSED, SPURIOUS, WRONG_TYPE, BOUNDARY, WRONG_LABEL = "missed", "spurious", "type", "boundary", "label"
@@ -13,25 +14,10 @@ NOTHING = "(none)"
 
 
 @dataclass(frozen=True)
-class Score:
-    """Spans of one type, or tokens of one label: true ones, predicted ones, and those that are both."""
+class Score(Counts):
+    """Counts of spans of one type, or of tokens of one label."""
 
-    name: str
-    correct: int
-    predicted: int
-    support: int
-
-    @property
-    def precision(self) -> float:
-        return self.correct / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        return self.correct / self.support if self.support else 0.0
-
-    @property
-    def f1(self) -> float:
-        return 2 * self.correct / (self.predicted + self.support) if self.correct else 0.0
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,8 +45,8 @@ def scores_by_type(sentences: Iterable[SentenceView]) -> list[Score]:
             predicted.update(kind for _, _, kind in guessed)
             correct.update(kind for _, _, kind in true & guessed)
     names = sorted(support.keys() | predicted.keys(), key=lambda name: (-support[name], name))
-    rows = [Score(name, correct[name], predicted[name], support[name]) for name in names]
-    return [*rows, Score("all", correct.total(), predicted.total(), support.total())]
+    rows = [Score(correct[name], predicted[name], support[name], name) for name in names]
+    return [*rows, Score(correct.total(), predicted.total(), support.total(), "all")]
 
 
 def token_accuracy(sentences: Iterable[SentenceView]) -> float:
