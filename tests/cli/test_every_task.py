@@ -141,7 +141,9 @@ def test_output_to_a_full_disk_ends_in_one_sentence(tmp_path: Path) -> None:
     assert invoke(*trained, "--no-baselines").exit_code == 0
     with open("/dev/full", "w") as target:
         command = [*RUN, "predict", str(tmp_path / "m"), str(tmp_path / "train.txt")]
-        done = subprocess.run(command, stdout=target, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        options: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "timeout": 60, "check": False}
+        done = subprocess.run(command, stdout=target, env=buffered, **options)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "No space left on device" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import sys
 import threading
@@ -62,14 +63,26 @@ def clear_ends() -> Iterator[None]:
         warnings.showwarning = note
         try:
             yield
+            sys.stdout.flush()
         except BrokenPipeError:
             raise
         except (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError) as error:
             say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
+            _let_go_of_output()
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _let_go_of_output() -> None:
+    """What stdout does not take, as on a full disk, is given up: Python would try again at its end, and exit by 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 @contextmanager
