@@ -40,6 +40,14 @@ def model(files: Path) -> Path:
     return files / "m"
 
 
+@pytest.mark.parametrize("command", ["evaluate", "predict"])
+def test_a_folder_of_a_baseline_is_refused_in_one_sentence(command: str, model: Path, files: Path) -> None:
+    result = invoke(command, model / "baselines" / "most frequent label", files / "dev.conllu")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "name the model folder it is in" in result.stderr
+
+
 def test_evaluate_shows_accuracy_its_interval_and_the_baseline(model: Path, files: Path) -> None:
     shown = invoke("evaluate", model, files / "dev.conllu")
     assert shown.exit_code == 0, shown.output
