@@ -55,7 +55,7 @@ def read(path: Path, labelled: bool, given: Given, has_spans: bool | None = None
         corpus = parse_conll(text, name=name, layout=layout_of(given.options), spans=has_spans)
         return with_columns(corpus, given.options.columns)
     if not hasattr(model, "scheme"):
-        raise ValueError("the folder holds the labels of frequent words, to compare with; name the model folder it is in.")
+        raise ValueError("this is a folder of frequent words, to compare with; name the model folder it is in.")
     is_spans = model.scheme is not None
     if labelled:
         return parse_conll(text, name=name, layout=model.layout, spans=is_spans)
