@@ -365,7 +365,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
     @staticmethod
     def _default_lam(n: float, center: FloatArray | None) -> float:
-        """3/n was ahead of 1/n on named entities, chunks and tags; a step from other weights is half as careful."""
+        """3/n was ahead of 1/n on named entities, chunks and tags; a step of `partial_fit` takes 1/n of its batch."""
         if n == 0.0:
             return 1.0
         return (3.0 if center is None else 1.0) / n
