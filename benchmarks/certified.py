@@ -66,7 +66,7 @@ def seconds_to(objective: cs.Objective, solver: Any, tol: float, most: float) ->
 def row(
     name: str, problem: Problem, loss: str, lam_n: float, tol: float, most: float, patience: float
 ) -> tuple[str, ...]:
-    """auto before and after the others; the shorter time counts."""
+    """auto before and after the others, and the best of them twice as well; the shorter time counts."""
 
     def run(solver: Any, seconds: float) -> float:
         return seconds_to(problem.objective(lam_n, loss), solver, tol, seconds)
@@ -76,6 +76,8 @@ def row(
     others = {other: run(solver, limit) for other, solver in OTHERS[loss].items()}
     auto = min(auto, run("auto", most))
     first = min(others, key=lambda other: others[other])
+    if math.isfinite(others[first]):
+        others[first] = min(others[first], run(OTHERS[loss][first], limit))
     reached = ", ".join(f"{other} {s:.2g}" for other, s in others.items() if math.isfinite(s)) or "none"
     is_best = auto <= LEVEL * others[first]
     judged = "yes" if is_best else f"**no**: {first} 1/{auto / others[first]:.2g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,9 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "wide": wide,
     "ocr": ocr,
     "voc": voc,
+    "cow": partial(voc, "cow"),
+    "sheep": partial(voc, "sheep"),
+    "horse": partial(voc, "horse"),
     "conll": conll,
 }
 
