@@ -22,6 +22,7 @@ from casimir.solvers.choose import choose
 
 TOLS = (1e-2, 1e-3)
 LEAST = 0.3  # seconds that the others get at the least
+SHORT, AGAIN = 0.5, 4  # runs below so many seconds are repeated so many times
 LEVEL = 1.2
 PAIRWISE = cs.BCFW(pairwise=True, cached_passes=6)
 OTHERS: dict[str, dict[str, Any]] = {
@@ -69,7 +70,11 @@ def row(
     """auto before and after the others, and the best of them twice as well; the shorter time counts."""
 
     def run(solver: Any, seconds: float) -> float:
-        return seconds_to(problem.objective(lam_n, loss), solver, tol, seconds)
+        """The shortest of several runs where they are short: there the clock is noise."""
+        shortest = seconds_to(problem.objective(lam_n, loss), solver, tol, seconds)
+        for _ in range(AGAIN if shortest < SHORT else 0):
+            shortest = min(shortest, seconds_to(problem.objective(lam_n, loss), solver, tol, seconds))
+        return shortest
 
     auto = run("auto", most)
     limit = max(patience * auto, LEAST) if math.isfinite(auto) else most

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
 #include "base/parallel.hpp"
 
 namespace casimir {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSlack = 1e-12;  // for bounds that do not round as scores do
 
 struct Interval {

@@ -1,16 +1,14 @@
 #include "chain/chain_batch.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "chain/chain_ops.hpp"
 #include "chain/kbest.hpp"
 
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Padded copies of one chain's scores, and room for the tables of its oracles.
 class PaddedChain {

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "base/lanes.hpp"
+#include "base/numbers.hpp"
 
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Messages from both sides that overlap by less have lost outputs to underflow, or will. Without forbidden scores
 /// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "chain/chain_dual.hpp"
 #include "weights/token_norm.hpp"
 
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 void add_weight_row(const WeightView& w, std::int64_t row, RowShape shape, double* out) {
   const double* v = w.v + row * shape.stride;

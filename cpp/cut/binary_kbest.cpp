@@ -4,10 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "base/numbers.hpp"
+
 namespace casimir {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 4.0 * std::numeric_limits<double>::epsilon(), kTolerance = 1e-12;
 constexpr std::int64_t kPatience = 3;  // looks at every node before all losses are worked out to the end
 

@@ -1,19 +1,17 @@
 #include "junction/junction_batch.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "junction/junction_search.hpp"
 #include "junction/junction_tables.hpp"
 
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// One example at a time: its plan, scores and tables.
 class Loaded {

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
+
+#include "base/numbers.hpp"
 
 namespace casimir {
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 bool complete_output(const JunctionTables& losses, std::int64_t from, std::int32_t* labels) {
   const std::int64_t n_labels = losses.plan().labels;

@@ -5,10 +5,10 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Scores this many times further below the best of their row than usual are taken for forbidden parts.
 constexpr double kFar = 0x1p14;

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "matching/gains.hpp"
 
 namespace casimir {
 namespace {
 
 using gains::kNever;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 // Price wars go on for long; paths finish what bidding leaves.
 constexpr std::int64_t kBidsPerRow = 6;
 constexpr int kSweeps = 3;

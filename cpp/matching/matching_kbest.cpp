@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
 #include "matching/gains.hpp"
 
 namespace casimir {
 namespace {
 
 using gains::kNever;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool contains(const std::vector<std::int32_t>& list, std::int32_t z) {
   return std::find(list.begin(), list.end(), z) != list.end();

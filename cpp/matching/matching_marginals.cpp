@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/numbers.hpp"
 #include "matching/gains.hpp"
 
 namespace casimir {
@@ -9,8 +10,6 @@ namespace {
 
 using gains::kNever;
 using L = Lanes<8>;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

@@ -1,18 +1,15 @@
 #include "matching/reroute.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "matching/gains.hpp"
 
 namespace casimir {
 namespace {
 
 using gains::kNever;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kPool = -1;  // as the taker of a column: the column becomes free
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

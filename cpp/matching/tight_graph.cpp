@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/numbers.hpp"
 #include "matching/gains.hpp"
 
 namespace casimir {
-namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 void TightGraph::first_matching(const WeightTable& table, Assignment& a, std::int32_t begin,
                                 const std::vector<std::int32_t>& forbidden, double rounding) {

@@ -1,15 +1,13 @@
 // Oracles of labelled graphs against a list of all labellings, ties included; widths of elimination orders.
-#include <limits>
 #include <numeric>
 
+#include "base/numbers.hpp"
 #include "junction/junction_batch.hpp"
 #include "testing.hpp"
 
 using namespace testing;
 
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// One graph with whole scores, so that sums are exact and ties frequent.
 struct Instance {

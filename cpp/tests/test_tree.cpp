@@ -1,6 +1,6 @@
 // Oracles of labelled forests against a list of all labellings, ties included.
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "testing.hpp"
 #include "tree/shared_tree_sum.hpp"
 #include "tree/tree_batch.hpp"
@@ -10,7 +10,6 @@ using namespace testing;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 using Labels = std::vector<std::int64_t>;
 
 /// Two forests with whole scores, so that sums are exact and ties frequent.

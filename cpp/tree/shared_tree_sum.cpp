@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/lanes.hpp"
+#include "base/numbers.hpp"
 
 namespace casimir {
 namespace {
@@ -13,7 +13,6 @@ namespace {
 using L = Lanes<8>;
 using V = L::V;
 constexpr std::int64_t kW = 8;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kWidest = 600.0;         // exp(-600) is a normal number
 constexpr double kLeastMessage = 1e-280;  // below exp(-600), and far above what underflow takes away
 

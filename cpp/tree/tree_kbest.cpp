@@ -4,10 +4,10 @@
 #include <limits>
 #include <queue>
 
+#include "base/numbers.hpp"
+
 namespace casimir {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// A list of deviations that is waiting for its turn.
 struct Waiting {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "tree/label_rows.hpp"
 
 namespace casimir {
@@ -11,7 +11,6 @@ namespace {
 
 /// Sums along a tree are off by some units in the last place; 2^-48 is 16 of them.
 constexpr double kRounding = 0x1p-48;
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "tree/label_rows.hpp"
 
 namespace casimir {
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 double TreeSum::run(const TreeView& tree, double mu, double* nodes, double* edges) {
   const std::int64_t p = tree.p, labels = tree.labels, block = labels * labels;

@@ -29,13 +29,13 @@ from casimir.solvers.sdca import SDCA, memory_of
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
 _LONG_LIST = 100  # outputs
+_FALL = 0.25  # of the prediction, until F is evaluated again
 _NOISY = 0.3  # share of the gap that S is: above it an average of the w_k may be better than the last of them
 # The inner solver, by what the dual variables of the loss are, and what the outputs are.
 _INNER: dict[str | None, BCFW | SDCA] = {
     "outputs": BCFW(pairwise=True, light_passes=1, cached_passes=6, skip_below=2.0),
     "listed outputs": BCFW(pairwise=True, cached_passes=8, skip_below=0.5),
     "potentials": SDCA(),
-    "listed potentials": SDCA(light_passes=0),
 }
 
 
@@ -48,8 +48,8 @@ class DualProximal:
 
     inner  BCFW(pairwise=True, ...) for a hinge loss, SDCA(...) for one smoothed by the entropy; its dual variables go
            from one subproblem to the next. None: the one that fits the loss: SDCA, or BCFW with one light and 6
-           cached passes after every one over all examples. For long lists of candidates there are no light passes, but
-           8 cached ones over more of the examples: an oracle call looks at the whole list
+           cached passes after every one over all examples. For long lists of candidates BCFW makes no light passes,
+           but 8 cached ones over more of the examples: an oracle call looks at the whole list
     kappa  None: by what the gradients of a few examples at w = 0 tell to begin with (see `hinge_kappa`,
            `smooth_kappa`); then, unless there are absolute values alone, it follows the run (see `Kappa`)
 
@@ -105,7 +105,8 @@ def default_inner(objective: Objective) -> BCFW | SDCA | None:
     variables = objective.dual_variables
     if variables is None:
         return None
-    return _INNER[f"listed {variables}" if _has_long_lists(objective) else variables]
+    is_listed = variables == "outputs" and _has_long_lists(objective)
+    return _INNER["listed outputs" if is_listed else variables]
 
 
 def _has_long_lists(objective: Objective) -> bool:
@@ -134,8 +135,8 @@ class _Run:
 
     The subproblem's mean block gap is S = loss(w) - ell - <g, w>, so F(w) - D = S + ell + <g, w> + R(w) - D. S is known
     only from the last visits, and the average of the w's may be better than the last, so this prediction is scaled by
-    what it was off by the last time. F is evaluated when the tolerance may be reached, when half of the predicted gap
-    has gone, and every 25 epochs at the least.
+    what it was off by the last time. F is evaluated when the tolerance may be reached, when three quarters of the
+    predicted gap have gone, and every 25 epochs at the least.
     """
 
     def __init__(
@@ -168,7 +169,7 @@ class _Run:
             if self.manner.averages:
                 self.mean += share * (self.iterate.w - self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
-            enough = max(self.monitor.tol * dual / correction, 0.5 * last_predicted)
+            enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
             if self.monitor.is_last or (self.monitor.is_due and is_worth_it):
                 is_noisy = k > 2 and block_gap > _NOISY * predicted  # the first average is that w
