@@ -165,7 +165,7 @@ def test_fertility_and_cost_can_be_given(tmp_path: Path) -> None:
     options = ["--fertility", 2, "--missed", 2.5, "--held-out", 0, "--json", "-q"]
     result = invoke("train", "align", "--train", text, "--gold", gold, "--model", tmp_path / "model", *options)
     assert result.exit_code == 0, result.output
-    figures, model = json.loads(result.stdout)(tmp_path / "model")
+    figures, model = json.loads(result.stdout), cs.load(tmp_path / "model")
     assert (figures["fertility"], figures["missed"]) == (model.fertility, model.missed) == (2, 2.5)
 
 
