@@ -19,9 +19,10 @@ import casimir as cs
 from benchmarks.clock import seconds_of
 from benchmarks.table import machine, markdown
 from casimir.solvers.sgd import sgd_epoch
-from casimir.tasks.localize import AlexNet, CandidateSet, EluScore, collect, cross_validate, read_voc, train
+from casimir.tasks.localize import AlexNet, CandidateSet, EluScore, LocalizeModel, collect, read_voc, train
 from casimir.tasks.localize.features import FeatureMap
 from casimir.tasks.localize.metrics import LocalizeScores, best_candidates
+from casimir.tasks.parts import fold_parts
 
 # class -> (lam n -> [dual, primal]), of another program on the same features
 BRACKETS = {
@@ -101,6 +102,32 @@ def first_below(trace: cs.Trace, gap: float) -> int | str:
 # --- cross-validation
 
 
+def cross_validate(
+    fit: Callable[[CandidateSet], LocalizeModel], candidates: CandidateSet, folds: int, seed: int
+) -> dict[str, LocalizeScores]:
+    """Scores of models that have not seen the pictures, and of the baselines, over all folds."""
+    parts = [fit(learned).evaluate(held_out) for learned, held_out in fold_parts(candidates, folds, seed)]
+    return {name: pooled([part[name] for part in parts]) for name in parts[0]}
+
+
+def pooled(parts: Sequence[LocalizeScores]) -> LocalizeScores:
+    """Scores of several folds as one: means over all images. AP is the images' mean of the folds' APs, since scores of
+    models that were trained apart are not on one scale."""
+    sizes = np.array([part.n for part in parts], dtype=np.float64)
+    aps = [part.ap for part in parts]
+    known = [ap for ap in aps if ap is not None]
+
+    def mean(values: Sequence[float]) -> float:
+        return float(np.average(values, weights=sizes))
+
+    return LocalizeScores(
+        mean([part.corloc for part in parts]),
+        mean(known) if len(known) == len(aps) else None,
+        mean([part.mean_iou for part in parts]),
+        int(sizes.sum()),
+    )
+
+
 def fold_rows(data: Data, seeds: Sequence[int]) -> list[tuple[str, ...]]:
     """Means over seeds of 4-fold cross-validation, by features: the default, without neighbours, and the paper's."""
     rows = []
@@ -110,7 +137,7 @@ def fold_rows(data: Data, seeds: Sequence[int]) -> list[tuple[str, ...]]:
         def fit(part: CandidateSet, features: str = name) -> Any:
             return train(part, data.descriptor, features=features)
 
-        runs = [cross_validate(fit, data.candidates, 4, seed).scores for seed in seeds]
+        runs = [cross_validate(fit, data.candidates, 4, seed) for seed in seeds]
         ours = [run["casimir"] for run in runs]
         spread = ", ".join(f"{one.corloc:.3f}" for one in ours)
         mean = [float(np.mean([getattr(one, what) for one in ours])) for what in ("corloc", "ap", "mean_iou")]

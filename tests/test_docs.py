@@ -34,6 +34,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("expe
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 NEED_TORCH = {"torch.md", "bilstm_chain.py"}
+SMOKE = "casimir experiment run smoke"  # the tests of experiments run all of it, here a part will do
 QUICK = {"bilstm_chain.py": ["--epochs", "1", "--sentences", "64"]}  # arguments of examples that take long
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="needs the source tree")
@@ -105,7 +106,7 @@ def test_commands_run(page: Path, corpus_folder: Path, monkeypatch: pytest.Monke
     for _, text in blocks(page, "sh"):
         for line in text.replace("\\\n", " ").splitlines():
             if line.startswith("casimir "):
-                run_command(line)
+                run_command(f"{line} --only method=bcfw,data=news --seeds 1" if line.startswith(SMOKE) else line)
 
 
 def documented() -> list[tuple[str, str]]:

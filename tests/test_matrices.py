@@ -143,7 +143,7 @@ def test_generators_are_packed_without_a_list_in_memory(n_features: int | None) 
             alive.append(weakref.ref(sentence))
             yield sentence
             del sentence
-            gc.collect()
+            gc.collect(1)  # of young objects, as sentences are; all others would take most of the time
             most = max(most, sum(ref() is not None for ref in alive))
 
     X = cs.pack(sentences(), n_features)

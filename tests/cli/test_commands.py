@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import casimir.cli.demo
 from casimir.cli import app
-from casimir.cli.options import lam_of
 from casimir.datasets import news_path
 from casimir.tasks.ner import entity_scores, read_conll
+from casimir.tasks.task import lam_of
 
 RUN = [sys.executable, "-c", "from casimir.cli import main; main()"]
 

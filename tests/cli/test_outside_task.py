@@ -73,10 +73,10 @@ def made_up():
 def train(pairs, given, callbacks):
     letters = given.options.letters
     model = cs.LinearCandidateModel([features(pair, letters) for pair in pairs])
-    arguments = given.fit.arguments(len(pairs))
-    lam = arguments.pop("lam") or 1.0 / len(pairs)
+    how = given.fit.training(len(pairs), callbacks)
+    lam = how.lam_or(1.0 / len(pairs))
     y = [np.array([pair[2]]) for pair in pairs]
-    result = fit(cs.Objective(model, cs.Candidates(), cs.Hamming(), y, lam), callbacks=callbacks, **arguments)
+    result = fit(cs.Objective(model, cs.Candidates(), cs.Hamming(), y, lam), how)
     return Model(result.w, letters, Run.of(result, lam))
 
 

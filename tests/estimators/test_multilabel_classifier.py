@@ -58,7 +58,12 @@ def listed_objective(model: cs.MultilabelClassifier, X: FloatArray, Y: IntArray,
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"loss": "log"}, {"structure": "attractive"}, {"structure": "full", "loss": "log"}],
+    [
+        {},
+        {"loss": "log", "tol": 0.1},
+        {"structure": "attractive", "tol": 0.1},
+        {"structure": "full", "loss": "log", "tol": 0.1},
+    ],
     ids=["tree", "tree-log", "attractive", "full-log"],
 )
 def test_all_checks_of_scikit_learn_pass(parameters: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from casimir._boxes import iou
 from casimir.datasets.objects import make_objects
 from casimir.experiments import Data, Places, registry
 from casimir.experiments.sources import localization
@@ -55,7 +56,8 @@ def test_the_truth_is_the_candidate_nearest_to_the_box() -> None:
     candidates, features = made_up()
     data = localization_data(candidates, features, "linear")
     for i, y in zip(split(len(candidates))[0], data.objective.y, strict=True):
-        assert candidates.overlaps()[i][y[0]] == candidates.overlaps()[i].max()
+        overlaps = iou(candidates.boxes[i], candidates.truth[i])
+        assert overlaps[y[0]] == overlaps.max()
 
 
 def test_the_linear_score_starts_at_zero_and_the_other_at_small_random_weights() -> None:

@@ -210,13 +210,13 @@ def test_casimir_runs_around_an_inner_solver_of_a_user() -> None:
 
 @pytest.mark.parametrize("inner", [cs.SVRG(cs.L2(), mu=1.0), cs.SVRG(cs.Entropy()), cs.LBFGS(mu=1.0)], ids=repr)
 @pytest.mark.parametrize("penalty", [LAM, 0.0], ids=["ridge", "none"])
-def test_decreasing_smoothing_goes_on_for_thousands_of_epochs(inner: Any, penalty: float) -> None:
-    """mu_k falls below the smallest double after some thousand epochs, were it not kept above."""
+def test_decreasing_smoothing_never_becomes_none(inner: Any, penalty: float) -> None:
+    """Under a ridge mu_k would fall by a fifth per epoch, to 0 in the end, were it not kept above."""
     objective = tiny_parts().objective(penalty)
-    result = cs.minimize(objective, cs.Casimir.paper("adapt", inner), epochs=5000, tol=0.0)
+    result = cs.minimize(objective, cs.Casimir.paper("adapt", inner), epochs=500 if penalty else 5000, tol=0.0)
     assert result.status in ("epochs", "converged", "stalled")
     mu = result.trace["mu"]
-    assert np.all(mu > 0.0)
+    assert np.all(mu > 1e-8)
     assert np.all(np.diff(mu) <= 0.0)
     assert np.isfinite(result.trace["smoothed"]).all()
     assert result.objective <= 1.02 * hinge_optimum(tiny_parts(), penalty)

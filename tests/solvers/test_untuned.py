@@ -27,7 +27,7 @@ PARTS = {
 PENALTIES = {"ridge": cs.Ridge(0.1), "net": cs.ElasticNet(0.1, 0.4), "none": cs.Ridge(0.0)}
 
 
-def points(objective: cs.Objective, solver: Any, epochs: int = 7, **options: Any) -> tuple[list[Any], cs.Result]:
+def points(objective: cs.Objective, solver: Any, epochs: int = 5, **options: Any) -> tuple[list[Any], cs.Result]:
     seen: list[Any] = []
     result = cs.minimize(objective, solver, epochs, 0.0, 3, [lambda row, w: seen.append(w.copy())], **options)
     return seen, result

@@ -109,7 +109,7 @@ def list_allowed_tree(tree: Tree, i: int) -> Listing:
 
 
 _checked = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
 )
 
 

@@ -24,7 +24,7 @@ from casimir.testing import REALS, Listing, Ranked, StructureContract, flatten, 
 
 Drawn = st.SearchStrategy[tuple[Any, Scores]]
 _checked = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
 )
 
 
@@ -41,10 +41,12 @@ class RestrictedContract(StructureContract):
         raise NotImplementedError
 
     def instances(self, elements: st.SearchStrategy[float]) -> Drawn:
+        free = self.free(elements)
+
         @st.composite
         def drawn(draw: st.DrawFn) -> tuple[Restricted, Scores]:
             """Random masks, or None, opened for one random output."""
-            structure, s = draw(self.free(elements))
+            structure, s = draw(free)
             masks = []
             for i, listing in enumerate(self.every(structure, s)):
                 nodes = s.unary(i)

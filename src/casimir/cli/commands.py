@@ -1,24 +1,23 @@
-"""The commands `train NAME`, `evaluate` and `predict`, made from what tasks declare."""
+"""The commands `train NAME`, `evaluate`, `predict` and `report`, made from what tasks declare."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from casimir.cli import options
-from casimir.cli.console import clear_ends
 from casimir.cli.options import (
     Declared,
+    Manner,
+    Using,
+    command,
     declared,
     parameter,
     parameter_of,
     parameters_of,
-    split_options,
-    with_signature,
+    taken,
 )
 from casimir.cli.parallel import threads
 from casimir.tasks.parts import Wanted
@@ -46,46 +45,26 @@ _INTERRUPT = "Ctrl-C saves the best model so far."
 def train_command(task: Task) -> Callable[..., None]:
     """`casimir train NAME`: the task's own options first, then those of all tasks."""
 
-    def run(**given: Any) -> None:
-        with clear_ends():
-            from casimir.cli.run import Manner, train
+    def run(given: dict[str, Any]) -> None:
+        from casimir.cli.run import train
 
-            own, common = split_options(task.train_options, given)
-            fit = Fit(**{name: common[name] for name in ("lam", "solver", "tol", "epochs", "seed")})
-            wanted = Wanted(**{name: common[name] for name in ("train", "dev", "test", "held_out", "folds")})
-            manner = Manner(
-                common["model"],
-                common.get("pictures"),
-                not common.get("no_baselines", True),
-                common["quiet"],
-                common["json"],
-                common["jobs"],
-            )
-            with threads(common["jobs"]):
-                train(task, own, fit, wanted, manner, common.get("encoding", "utf-8"))
+        with threads(given["jobs"]):
+            train(task, *(taken(kind, given) for kind in (task.train_options, Fit, Wanted, Manner)))
 
-    data = Annotated[Path | None, typer.Option("--train", metavar="PATH", help=f"{task.data} Default: made-up data.")]
+    model, jobs, encoding, quiet, pictures, no_baselines, json = parameters_of(Manner)
     parameters = [
-        parameter("model", options.Target),
-        parameter("train", data, None),
-        parameter("dev", options.Dev, None),
-        parameter("test", options.Test, None),
-        parameter("held_out", options.HeldOut, None),
-        parameter("folds", options.Folds, None),
+        model,
+        *parameters_of(Wanted, train=f"{task.data} Default: made-up data."),
         *parameters_of(task.train_options),
-        *([parameter("pictures", options.Pictures, None)] if task.pictures is not None else []),
-        *([parameter("no_baselines", options.NoBaselines, False)] if task.baselines is not None else []),
-        parameter("lam", options.Lam, None),
-        parameter("solver", options.Solver, "auto"),
-        parameter("tol", options.Tol, 1e-2),
-        parameter("epochs", options.Epochs, None),
-        parameter("seed", options.Seed, 0),
-        parameter("jobs", options.Jobs, None),
-        *([parameter("encoding", options.Encoding, "utf-8")] if task.is_text else []),
-        parameter("quiet", options.Quiet, False),
-        parameter("json", options.Json, False),
+        *([pictures] if task.pictures is not None else []),
+        *([no_baselines] if task.baselines is not None else []),
+        *parameters_of(Fit),
+        jobs,
+        *([encoding] if task.is_text else []),
+        quiet,
+        json,
     ]
-    return with_signature(run, f"train_{task.name}", f"{task.about} {_INTERRUPT}", parameters)
+    return command(f"train_{task.name}", f"{task.about} {_INTERRUPT}", parameters, run)
 
 
 def train_examples(task: Task) -> str:
@@ -93,59 +72,45 @@ def train_examples(task: Task) -> str:
 
 
 def evaluate_command() -> Callable[..., None]:
-    def run(**given: Any) -> None:
-        with clear_ends():
-            from casimir.cli.run import evaluate
+    def run(given: dict[str, Any]) -> None:
+        from casimir.cli.run import evaluate
 
-            common = {name: given.pop(name) for name in ("model", "file", "encoding", "json", "quiet", "jobs")}
-            with threads(common["jobs"]):
-                evaluate(common["model"], common["file"], given, common["encoding"], common["json"], common["quiet"])
+        with threads(given["jobs"]):
+            evaluate(taken(Using, given), given.pop("file"), given.pop("json"), given)
 
-    about = "\n\n".join(
-        ["Scores of a model on labelled data, beside those of simpler methods."]
-        + [f"{task.title}: {task.scores}" for task in tasks().values()]
-    )
-    return with_signature(run, "evaluate", about, [*_use("evaluate"), parameter("json", options.Json, False)])
+    about = ["Scores of a model on labelled data, beside those of simpler methods."]
+    about += [f"{task.title}: {task.scores}" for task in tasks().values()]
+    return command("evaluate", "\n\n".join(about), [*_use("evaluate"), parameter("json", options.Json, False)], run)
 
 
 def predict_command() -> Callable[..., None]:
-    def run(**given: Any) -> None:
-        with clear_ends():
-            from casimir.cli.run import predict
+    def run(given: dict[str, Any]) -> None:
+        from casimir.cli.run import predict
 
-            common = {name: given.pop(name) for name in ("model", "file", "output", "encoding", "quiet", "jobs")}
-            with threads(common["jobs"]):
-                predict(common["model"], common["file"], given, common["output"], common["encoding"], common["quiet"])
+        with threads(given["jobs"]):
+            predict(taken(Using, given), given.pop("file"), given.pop("output"), given)
 
-    about = "\n\n".join(
-        ["Write what a model predicts for new data."] + [f"{task.title}: {task.writes}" for task in tasks().values()]
-    )
-    return with_signature(run, "predict", about, [*_use("predict"), parameter("output", options.Output, None)])
+    about = ["Write what a model predicts for new data."]
+    about += [f"{task.title}: {task.writes}" for task in tasks().values()]
+    return command("predict", "\n\n".join(about), [*_use("predict"), parameter("output", options.Output, None)], run)
 
 
 def report_command() -> Callable[..., None]:
-    def run(**given: Any) -> None:
-        with clear_ends():
-            from casimir.cli.run import report
+    def run(given: dict[str, Any]) -> None:
+        from casimir.cli.run import report
 
-            report(given["model"], given["file"], given["out"], given["encoding"], given["quiet"])
+        report(taken(Using, given), given["file"], given["out"])
 
     about = """Write a page about a model on labelled data: scores, confusions, calibration, weights, convergence, and
     the worst sentences, with filters. The page is one HTML file that needs no network.
 
     For models that tag: train tag, ner, pos, chunk."""
-    return with_signature(
-        run,
-        "report",
-        about,
-        [
-            parameter("model", options.ModelFolder),
-            parameter("file", options.File),
-            parameter("out", options.Page, Path("report.html")),
-            parameter("encoding", options.Encoding, "utf-8"),
-            parameter("quiet", options.Quiet, False),
-        ],
-    )
+    _, _, encoding, quiet = parameters_of(Using)
+    page = parameter("out", options.Page, Path("report.html"))
+    return command("report", about, [*_ARGUMENTS, page, encoding, quiet], run)
+
+
+_ARGUMENTS = [parameter("model", options.ModelFolder), parameter("file", options.File)]
 
 
 def _use(command: str) -> list[inspect.Parameter]:
@@ -157,11 +122,5 @@ def _use(command: str) -> list[inspect.Parameter]:
             if one[2].only in (None, command):
                 titles.setdefault(name, []).append(task.title)
                 found.setdefault(name, one)
-    return [
-        parameter("model", options.ModelFolder),
-        parameter("file", options.File),
-        *(parameter_of(*found[name], title=", ".join(titles[name])) for name in found),
-        parameter("jobs", options.Jobs, None),
-        parameter("encoding", options.Encoding, "utf-8"),
-        parameter("quiet", options.Quiet, False),
-    ]
+    own = [parameter_of(*found[name], title=", ".join(titles[name])) for name in found]
+    return [*_ARGUMENTS, *own, *parameters_of(Using)[1:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
@@ -57,7 +57,10 @@ class Section:
 
 
 def _plain(scores: Any) -> dict[str, Any]:
-    return dict(scores.to_dict()) if hasattr(scores, "to_dict") else dict(scores)
+    """By name: what `to_dict` tells, or else the fields of a dataclass; means over folds are by name already."""
+    if isinstance(scores, Mapping):
+        return dict(scores)
+    return dict(scores.to_dict()) if hasattr(scores, "to_dict") else asdict(scores)
 
 
 def _cell(scores: Any, attribute: str) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import typer
 
 from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
+from casimir.cli.options import Manner, Using
 from casimir.cli.parallel import Stop, side_by_side
 from casimir.cli.report import Section, show_run
 from casimir.persistence import check_target, load_folder
@@ -28,21 +29,9 @@ from casimir.tasks.task import Fit, Given, Task
 BASELINES = "baselines"  # the folder in a model folder that holds simpler models
 
 
-@dataclass(frozen=True)
-class Manner:
-    """How a command behaves, whatever the task."""
-
-    model: Path
-    pictures: Path | None = None
-    baselines: bool = True
-    quiet: bool = False
-    json: bool = False
-    jobs: int | None = None
-
-
-def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, encoding: str = "utf-8") -> None:
+def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) -> None:
     """Train, save, then report; after Ctrl-C the best model so far is saved and nothing else is done."""
-    given = replace(_given(options, fit, manner.quiet, encoding), has_data=wanted.train is not None)
+    given = replace(_given(options, manner), fit=fit, has_data=wanted.train is not None)
     clock = _Clock()
     check_target(manner.model)
     _check_pictures(manner.pictures)
@@ -73,36 +62,33 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner, en
         raise typer.Exit(INTERRUPTED)
 
 
-def evaluate(folder: Path, file: Path, options: Mapping[str, Any], encoding: str, json: bool, quiet: bool) -> None:
+def evaluate(using: Using, file: Path, json: bool, options: Mapping[str, Any]) -> None:
     """Scores of a model, and of the same simpler methods that `train` compared it with."""
-    task, model = _loaded(folder)
-    given = _given(_use_options(task, options), Fit(), quiet, encoding, model)
+    task, model, given = _loaded(using, options)
     data = task.read(file, True, given)
-    others = {path.name: load(path) for path in sorted((folder / BASELINES).glob("*")) if path.is_dir()}
-    section = Section("", f"{_count(task, data)} in {file}", _scores(task, model, others, data, given))
+    others = {path.name: load(path) for path in sorted((using.model / BASELINES).glob("*")) if path.is_dir()}
+    scores = _scores(task, model, others, task.featurise(model, data, given), given)
+    section = Section("", f"{_count(task, data)} in {file}", scores)
     if json:
-        write_json({"model": str(folder), "file": str(file), **section.figures()})
+        write_json({"model": str(using.model), "file": str(file), **section.figures()})
     else:
         section.show(out(), task)
 
 
-def predict(
-    folder: Path, file: Path, options: Mapping[str, Any], output: Path | None, encoding: str, quiet: bool
-) -> None:
+def predict(using: Using, file: Path, output: Path | None, options: Mapping[str, Any]) -> None:
     """What a model predicts for new data."""
-    task, model = _loaded(folder)
-    given = _given(_use_options(task, options), Fit(), quiet, encoding, model)
+    task, model, given = _loaded(using, options)
     data = task.read(file, False, given)
     text = task.write(model, data, given, output)
     if text is None:
         say(err(), f"Wrote the results of {_count(task, data)} into {output}", "green")
     else:
-        write_result(text, encoding, output, f"Wrote the results of {_count(task, data)} to")
+        write_result(text, using.encoding, output, f"Wrote the results of {_count(task, data)} to")
 
 
-def report(folder: Path, file: Path, output: Path, encoding: str, quiet: bool) -> None:
+def report(using: Using, file: Path, output: Path) -> None:
     """A page about a model on labelled data."""
-    task, model = _loaded(folder)
+    task, model, given = _loaded(using, {})
     if task.report is None:
         able = _listed([one.name for one in tasks().values() if one.report is not None])
         raise ValueError(
@@ -111,9 +97,8 @@ def report(folder: Path, file: Path, output: Path, encoding: str, quiet: bool) -
         )
     if model.run.epochs == 0:
         raise ValueError(
-            f"'{folder}' holds a baseline, for which nothing was optimised: there is nothing to report on."
+            f"'{using.model}' holds a baseline, for which nothing was optimised: there is nothing to report on."
         )
-    given = _given(task.use_options(), Fit(), quiet, encoding, model)
     data = task.read(file, True, given)
     task.report(model, data, given).save(output)
     say(err(), f"Wrote a report on {_count(task, data)} to {output}", "green")
@@ -127,7 +112,7 @@ def _report(
 ) -> tuple[list[Section], list[str]]:
     """Scores on all parts, and the files of pictures."""
     others: dict[str, Any] = {}
-    if manner.baselines and task.baselines is not None:
+    if not manner.no_baselines and task.baselines is not None:
         given.say("Training simpler models, to compare")
         others = task.baselines(prepared, given)
         for name, simpler in others.items():
@@ -136,21 +121,21 @@ def _report(
     for name, data in parts.reported.items():
         featurised = task.featurise(model, data, given)
         title = {"dev": "dev data", "test": "test data", "heldout": "held-out data"}[name]
-        scores = _scored(task, model, others, featurised, given)
+        scores = _scores(task, model, others, featurised, given)
         sections.append(Section(name, f"{_count(task, data)}, {title}", scores))
         seen.append((model, featurised))
     if wanted.folds is not None:
-        section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given, manner.jobs or 1)
+        section, seen = _cross_validate(task, parts.train, wanted.folds, bool(others), given, manner)
         sections.append(section)
     return sections, _draw(task, manner.pictures, seen, given)
 
 
 def _cross_validate(
-    task: Task, data: Any, folds: int, compares: bool, given: Given, jobs: int
+    task: Task, data: Any, folds: int, compares: bool, given: Given, manner: Manner
 ) -> tuple[Section, list[tuple[Any, Any]]]:
     given.say(f"Training {folds} more models, each without one fold")
-    quiet = replace(_given(given.options, given.fit, True, given.encoding), has_data=given.has_data, dev=given.dev)
-    inner = given if jobs == 1 else quiet  # bars of several folds would run into each other
+    jobs = manner.jobs or 1
+    inner = given if jobs == 1 else replace(given, **_telling(quiet=True))  # bars would run into each other
     work = [
         partial(_fold, task, learned, held_out, compares, inner)
         for learned, held_out in fold_parts(data, folds, given.fit.seed)
@@ -173,7 +158,7 @@ def _fold(
         raise KeyboardInterrupt
     others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
     featurised = task.featurise(model, held_out, given)
-    return _scored(task, model, others, featurised, given), (model, featurised)
+    return _scores(task, model, others, featurised, given), (model, featurised)
 
 
 def _mean(scores: Sequence[Any], task: Task) -> dict[str, float | None]:
@@ -238,11 +223,7 @@ def _peak_memory() -> int | None:
 # --- scores
 
 
-def _scores(task: Task, model: Any, others: Mapping[str, Any], data: Any, given: Given) -> dict[str, Any]:
-    return _scored(task, model, others, task.featurise(model, data, given), given)
-
-
-def _scored(task: Task, model: Any, others: Mapping[str, Any], featurised: Any, given: Given) -> dict[str, Any]:
+def _scores(task: Task, model: Any, others: Mapping[str, Any], featurised: Any, given: Given) -> dict[str, Any]:
     """By method: the model, trained baselines, simple methods."""
     return {
         "casimir": task.score(model, featurised, given),
@@ -254,29 +235,26 @@ def _scored(task: Task, model: Any, others: Mapping[str, Any], featurised: Any, 
 # --- what is given
 
 
-def _given(options: Any, fit: Fit, quiet: bool, encoding: str, model: Any = None) -> Given:
-    def tell(text: str) -> None:
-        if not quiet:
-            say(err(), text)
-
-    def follow(items: Any, what: str) -> Any:
-        return items if quiet else track(items, what)
-
-    def count(what: str) -> Callable[[int, int], None]:
-        return (lambda done, total: None) if quiet else counted(what)
-
-    return Given(options, fit, model, True, "train", encoding, follow, count, kept, tell)
+def _given(options: Any, using: Using, model: Any = None) -> Given:
+    return Given(options, model=model, encoding=using.encoding, kept=kept, **_telling(using.quiet))
 
 
-def _loaded(folder: Path) -> tuple[Task, Any]:
-    model = load(folder)
-    kind = load_folder(folder)[0]
+def _telling(quiet: bool) -> dict[str, Any]:
+    """How a task tells what it does; where it is to be quiet, as `Given` does without a command line."""
+    loud = {"track": track, "progress": counted, "say": partial(say, err())}
+    return {one.name: one.default if quiet else loud[one.name] for one in fields(Given) if one.name in loud}
+
+
+def _loaded(using: Using, options: Mapping[str, Any]) -> tuple[Task, Any, Given]:
+    model = load(using.model)
+    kind = load_folder(using.model)[0]
     if kind not in tasks():
         raise ValueError(
-            f"'{folder}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
+            f"'{using.model}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
             "casimir.load in Python, or give a folder made by `casimir train`."
         )
-    return tasks()[kind], model
+    task = tasks()[kind]
+    return task, model, _given(_use_options(task, options), using, model)
 
 
 def _use_options(task: Task, given: Mapping[str, Any]) -> Any:

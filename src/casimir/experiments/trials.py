@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from casimir.errors import Diverged
@@ -54,7 +55,7 @@ class Trial:
             **{name: value for name, value in ends.items() if value is not None},
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
         return key_of(self.settings)
 

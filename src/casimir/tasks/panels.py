@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +21,17 @@ _MARGIN = 8
 _CAPTION = 30
 
 
-class Drawable(Protocol):
-    """A result that can be drawn: what to call it, how good it is, and its picture."""
+@dataclass(frozen=True)
+class Drawing:
+    """What can be drawn: what to call it, how good it is, and its picture, made when it is asked for."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def rank(self) -> float: ...
-    def draw(self) -> Image: ...
+    name: str
+    rank: float
+    draw: Callable[[], Image]
 
 
 def write_pictures(
-    folder: Path, results: Sequence[Drawable], columns: int = 2, legend: str | None = None, count: int = 12
+    folder: Path, results: Sequence[Drawing], columns: int = 2, legend: str | None = None, count: int = 12
 ) -> list[Path]:
     """PNG files of some results, from the worst to the best, and overview.png with all of these."""
     ranked = sorted(results, key=lambda one: one.rank)

@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from casimir.tasks.task import Given, Task, random_split, selected
+from casimir.tasks.task import Given, Task, opt, random_split, selected
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What a user said: the options --train, --dev, --test, --held-out and --folds."""
 
-    train: Path | None = None
-    dev: Path | None = None
-    test: Path | None = None
-    held_out: float | None = None
-    folds: int | None = None
+    train: Path | None = opt("What to learn from.", metavar="PATH")
+    dev: Path | None = opt("Labelled data to watch, to choose settings on and to report on.", metavar="FILE")
+    test: Path | None = opt("Labelled data to report on in the end.", metavar="FILE")
+    held_out: float | None = opt(
+        "Share of the data to report on, drawn by the seed; 0 trains on all of it.", metavar="X"
+    )
+    folds: int | None = opt("Train on all data, and report by cross-validation.", metavar="N", low=2)
 
     def check(self) -> None:
         if self.train is None and (self.dev is not None or self.test is not None):

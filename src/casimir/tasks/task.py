@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from casimir.scores import IntArray
+from casimir.solvers.choose import SOLVER_NAMES
+
+if TYPE_CHECKING:  # --help need not wait for these
+    from casimir.metrics.counts import Counts
+    from casimir.solvers.run import Callback
+    from casimir.tasks.training import Training
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Opt:
     low, high  bounds of a number
     name       where that of the field will not do: "--class", or "--labelled/--unlabelled" for a yes or no
     only       "evaluate" or "predict", where an option of `use_options` means nothing to the other
+    check      raises a ValueError for what is refused
     """
 
     help: str
@@ -37,31 +44,18 @@ class Opt:
     high: float | None = None
     name: str | None = None
     only: str | None = None
+    check: Callable[[Any], Any] | None = None
+
+
+def opt(help: str, default: Any = None, **look: Any) -> Any:
+    """A field of a dataclass of options, such as `words: int = opt("Size of the vocabulary.", 64, metavar="N")`; `look`
+    is what else `Opt` takes. A field with the default MISSING must be given."""
+    return field(default=default, metadata={Opt: Opt(help, **look)})
 
 
 @dataclass(frozen=True)
 class NoOptions:
     """A task without options of its own."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How to train: what every task takes.
-
-    lam  "0.001", "0.1/n", or None for the task's own default
-    epochs  None is the task's own default
-    """
-
-    lam: str | None = None
-    solver: str = "auto"
-    tol: float = 1e-2
-    epochs: int | None = None
-    seed: int = 0
-
-    def arguments(self, n: int) -> dict[str, Any]:
-        """For the `train` function of a task, on n examples."""
-        given = {"lam": lam_of(self.lam, n), "solver": self.solver, "tol": self.tol, "seed": self.seed}
-        return given if self.epochs is None else {**given, "epochs": self.epochs}
 
 
 def lam_of(given: str | None, n: int) -> float | None:
@@ -76,6 +70,32 @@ def lam_of(given: str | None, n: int) -> float | None:
     if not 0.0 <= value < float("inf") or (slash and rest.strip() != "n"):
         raise ValueError(f"{given!r} is not a number such as 1e-4, or a multiple of 1/n such as 0.1/n.")
     return value / n if slash else value
+
+
+_SOLVERS = f"What minimises the objective: {', '.join(SOLVER_NAMES)}."
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How to train, as the command line says it: what every task takes.
+
+    lam  "0.001", "0.1/n", or None for the task's own default
+    epochs  None is the task's own default
+    """
+
+    lam: str | None = opt(
+        "Regularisation: a number, or X/n. Default: the task's own.", metavar="X", check=lambda given: lam_of(given, 1)
+    )
+    solver: str = opt(_SOLVERS, "auto", metavar="NAME", choices=SOLVER_NAMES)
+    tol: float = opt("Certified relative gap at which to stop.", 1e-2, metavar="X", low=0.0)
+    epochs: int | None = opt("Stop after this many epochs at the latest. Default: 500.", metavar="N", low=1)
+    seed: int = opt("Seed of everything random.", 0, metavar="N", low=0)
+
+    def training(self, n: int, callbacks: Iterable[Callback] = ()) -> Training:
+        """For the `train` function of a task, on n examples."""
+        from casimir.tasks.training import Training
+
+        return Training(lam_of(self.lam, n), self.solver, self.tol, self.epochs, self.seed, tuple(callbacks))
 
 
 @dataclass(frozen=True)
@@ -117,6 +137,13 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
     note: str = ""
+
+
+def label_table(title: str, unit: str, counts: Mapping[str, Counts], most: int, note: str = "") -> Table:
+    """Precision, recall, F1 and support of the first labels."""
+    rows = [(name, c.precision, c.recall, c.f1, c.support) for name, c in list(counts.items())[:most]]
+    more = [f"and {len(counts) - most} labels more"] if len(counts) > most else []
+    return Table([title, "precision", "recall", "F1", unit], rows, "\n".join(more + [note] * bool(note)))
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
@@ -161,11 +188,12 @@ class Task:
     read(path, labelled, given) -> data     labelled: for training and evaluation
     made_up() -> (data, dev data or None)   what is used without --train
     train(data, given, callbacks) -> model
-    score(model, data, given) -> scores     `columns` are their attributes, by title
     write(model, data, given, output) -> text, or None where files were written
     decode(meta, arrays) -> model           for `casimir.load`; the kind of the model folder is the task's name
 
     And where a task has them:
+    score(model, data, given) -> scores     `columns` are their attributes, by title; JSON has their to_dict(), or else
+                                 the fields of a dataclass. Without it: model.evaluate(data)
     train_options, use_options   dataclasses with the options of `train`, and of `evaluate` and `predict`
     is_text                      whether files are text, so that there is --encoding
     check(given, pictures)       refuses, before anything is read, what would be refused later
@@ -194,9 +222,9 @@ class Task:
     read: Callable[[Path, bool, Given], Any]
     made_up: Callable[[], tuple[Any, Any]]
     train: Callable[[Any, Given, tuple[Any, ...]], Any]
-    score: Callable[[Any, Any, Given], Any]
     write: Callable[[Any, Any, Given, Path | None], str | None]
     decode: Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Any]
+    score: Callable[[Any, Any, Given], Any] = lambda model, data, given: model.evaluate(data)
     examples: tuple[str, ...] = ()
     train_options: type = NoOptions
     use_options: type = NoOptions

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.errors import Intractable
 from casimir.objective import Objective
-from casimir.persistence.load import load
 from casimir.scores import FloatArray
 from casimir.solvers import Result, Trace, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
-from casimir.solvers.run import Callback
+
+if TYPE_CHECKING:
+    from casimir.estimators.sequence_tagger import SequenceTagger
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class Run:
         """From what `minimize` returned."""
         run = cls.of_trace(result.status, result.objective, result.dual, result.gap, lam, result.trace)
         return run if convex else replace(run, convex=False, prox_gradient=result.trace[-1].prox_gradient)
+
+    @classmethod
+    def of_tagger(cls, tagger: SequenceTagger) -> Run:
+        """From a tagger that is fitted."""
+        t = tagger
+        return cls.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
 
     @classmethod
     def of_trace(cls, status: str, objective: float, dual: float, gap: float, lam: float, trace: Trace) -> Run:
@@ -97,26 +104,59 @@ class TaskModel(Protocol):
         ...
 
 
-def fit(
-    objective: Objective,
-    *,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
-    w0: FloatArray | None = None,
-) -> Result:
+@dataclass(frozen=True)
+class Training:
+    """How to minimise an objective: what the `train` functions of all tasks take.
+
+    lam        regularisation; None is the task's own default
+    epochs     at most; None is the task's own default, 500 as a rule
+    callbacks  as in `minimize`, or as in `SequenceTagger.fit` where that is what is trained
+    """
+
+    lam: float | None = None
+    solver: str | Solver = "auto"
+    tol: float = 1e-2
+    epochs: int | None = None
+    seed: int = 0
+    callbacks: tuple[Any, ...] = ()
+
+    def lam_or(self, default: float) -> float:
+        """The regularisation, or the task's own."""
+        return default if self.lam is None else self.lam
+
+    def epochs_or(self, default: int = 500) -> int:
+        """The number of epochs at most, or the task's own."""
+        return default if self.epochs is None else self.epochs
+
+    def tagger(self, lam: float, **parameters: Any) -> SequenceTagger:
+        """A tagger that is trained in this way; `lam` is the task's own default."""
+        from casimir.estimators.sequence_tagger import SequenceTagger  # scikit-learn takes a second to load
+
+        return SequenceTagger(
+            lam=self.lam_or(lam),
+            solver=self.solver,
+            tol=self.tol,
+            random_state=self.seed,
+            max_epochs=self.epochs_or(),
+            **parameters,
+        )
+
+
+DEFAULT = Training()
+
+
+def fit(objective: Objective, how: Training = DEFAULT, w0: FloatArray | None = None) -> Result:
     """minimize, with a warning when the certified gap that was asked for is not reached.
 
     An objective that is not convex has no certificate, so nothing is said of one.
     """
     try:
-        result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks, w0=w0)
+        solver = choose(how.solver, objective)
+        result = minimize(objective, solver, how.epochs_or(), how.tol, how.seed, how.callbacks, w0=w0)
     except Intractable as error:
-        if isinstance(solver, str):
+        if isinstance(how.solver, str):
             raise Intractable(
-                f"The solver {solver!r} cannot train this model: {error} Or use the solver 'auto'."
+                f"The solver {how.solver!r} cannot train this model: {error} Or use the solver 'auto'."
             ) from None
         raise
     if not result.converged and objective.is_convex:
@@ -125,22 +165,8 @@ def fit(
         ended = {"interrupted": "was interrupted", "stalled": "stalled"}.get(result.status, "ended")
         warnings.warn(
             f"Training {ended} after {result.trace[-1].epoch} epochs at a certified relative gap of {result.gap:.1e}; "
-            f"tol={tol:.1e} was asked for. The best weights so far are kept.",
+            f"tol={how.tol:.1e} was asked for. The best weights so far are kept.",
             ConvergenceWarning,
             stacklevel=3,
         )
     return result
-
-
-Model = TypeVar("Model")
-
-
-def load_as(path: str | os.PathLike[str], kind: type[Model], command: str) -> Model:
-    """The model in the folder `path`, which must be of the given class; `command` says how such a model is made."""
-    model = load(path)
-    if not isinstance(model, kind):
-        raise ValueError(
-            f"'{path}' holds a {type(model).__name__}, not a {kind.__name__}. Give a folder made by `{command}`, "
-            "or use casimir.load in Python."
-        )
-    return model

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, ClassVar
 from unittest import mock
 
@@ -33,7 +34,7 @@ TIES = st.integers(-2, 2).map(float)
 REALS = st.floats(-5.0, 5.0, allow_subnormal=False)
 
 _contract = settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     # The same inherited test runs once per structure; that is the point.
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
@@ -68,7 +69,7 @@ class StructureContract:
 
     def draw(self, data: st.DataObject, elements: st.SearchStrategy[float] = TIES) -> tuple[Any, Scores, list[Ranked]]:
         """A structure, its scores, and the sorted list of all outputs of every example."""
-        structure, s = data.draw(self.instances(elements))
+        structure, s = data.draw(_instances(self, elements))
         with _arguments_unchanged(s):
             return structure, s, [rank(listing, s, i) for i, listing in enumerate(self.listing(structure, s))]
 
@@ -304,7 +305,7 @@ class StructureContract:
                 assert (alone.value[0], alone.exact[0]) == (whole.value[i], whole.exact[i])
                 np.testing.assert_array_equal(flatten(alone.marginals, 0), flatten(whole.marginals, i))
 
-    @_contract
+    @settings(_contract, max_examples=5)
     @given(st.data())
     def test_an_empty_batch_gives_empty_results(self, data: st.DataObject) -> None:
         structure, s, _ = self.draw(data)
@@ -318,7 +319,7 @@ class StructureContract:
             assert smooth.value.shape == smooth.exact.shape == (0,)
             assert smooth.marginals.nodes.shape == empty.nodes.shape
 
-    @_contract
+    @settings(_contract, max_examples=15)
     @given(st.data())
     def test_results_do_not_depend_on_the_number_of_threads(self, data: st.DataObject) -> None:
         structure, s, _ = self.draw(data, REALS)
@@ -355,6 +356,12 @@ class StructureContract:
             structure.max(s * np.nan)
         with pytest.raises(ValueError, match=r"for .* examples"):
             structure.score_of(s, [r.outputs[0] for r in ranked] * 2)
+
+
+@cache
+def _instances(contract: StructureContract, elements: st.SearchStrategy[float]) -> st.SearchStrategy[Instance]:
+    """Made once per test: to put a strategy together takes longer than to draw from it."""
+    return contract.instances(elements)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from casimir.tasks.align import Bitext, format_links, parse_bitext, parse_links, read_bitext
+from casimir.tasks.align import format_links, parse_bitext, parse_links, read_bitext
 
 TEXT = "the cat . ||| le chat .\nhello   ||| bonjour  \n\n"
 GOLD = "2-2 1p1 3-3\n1-1\n"
@@ -57,19 +57,6 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     assert read_bitext(file, encoding="latin-1").source == [["é"]]
     with pytest.raises(ValueError, match="unknown encoding 'latin-x'"):
         read_bitext(file, encoding="latin-x")
-
-
-def test_a_split_keeps_every_pair_once() -> None:
-    bitext = Bitext([[str(i)] for i in range(11)], [["x"]] * 11)
-    one, other = bitext.split(0.5, seed=3)
-    assert sorted(w for part in (one, other) for (w,) in part.source) == sorted(str(i) for i in range(11))
-    assert one.source == bitext.split(0.5, seed=3)[0].source
-    assert one.source != bitext.split(0.5, seed=4)[0].source
-    for share in (0.0, 1.0):
-        with pytest.raises(ValueError, match="must lie between 0 and 1"):
-            bitext.split(share, seed=0)
-    with pytest.raises(ValueError, match="has 1 pair; two are needed"):
-        bitext.select([0]).split(0.5, seed=0)
 
 
 def test_links_that_are_not_there_are_asked_for() -> None:

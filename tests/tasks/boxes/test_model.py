@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from casimir.cli import app
 from casimir.datasets import objects
 from casimir.datasets.objects import make_objects
 from casimir.persistence import load_folder, save_folder
-from casimir.tasks.boxes import Image, box_scores, describe, images_of, learn_words, load_model, train, whole_images
+from casimir.tasks.boxes import Image, box_scores, describe, images_of, learn_words, train, whole_images
 from casimir.tasks.boxes.features import N_DESCRIPTORS
 from casimir.tasks.boxes.grid import to_pixels
 from casimir.tasks.boxes.metrics import centre_boxes, relative_box
@@ -68,7 +69,7 @@ def test_few_cells_give_few_words() -> None:
 def test_scores_and_baselines() -> None:
     images = [Image("a", np.zeros((10, 20, 3), dtype=np.uint8), np.array([0, 0, 4, 9]))]
     true = np.array([[0, 0, 4, 9]])
-    assert box_scores(true, true).to_dict() == {"mean_iou": 1.0, "corloc": 1.0, "n": 1}
+    assert asdict(box_scores(true, true)) == {"mean_iou": 1.0, "corloc": 1.0, "n": 1}
     assert box_scores(true, whole_images(images)).mean_iou == 0.25
     share = relative_box(images, true)
     assert share.tolist() == [0.5, 0.5]
@@ -97,7 +98,7 @@ def test_the_search_finds_what_exhaustive_search_finds(model: BoxesModel, images
 
 def test_a_saved_model_finds_the_same(model: BoxesModel, images: list[Image], tmp_path: Path) -> None:
     model.save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded = cs.load(tmp_path / "m")
     assert loaded.run == model.run
     np.testing.assert_array_equal(loaded.find(images), model.find(images))
     assert isinstance(cs.load(tmp_path / "m"), BoxesModel)
@@ -115,7 +116,7 @@ def test_a_damaged_model_is_refused(model: BoxesModel, tmp_path: Path) -> None:
     ]:
         save_folder(tmp_path / "m", kind, broken_meta, broken_arrays)
         with pytest.raises(ValueError, match="the model file is damaged"):
-            load_model(tmp_path / "m")
+            cs.load(tmp_path / "m")
 
 
 def test_bad_training_data_is_refused(images: list[Image]) -> None:

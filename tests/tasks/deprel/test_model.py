@@ -17,7 +17,8 @@ from casimir.datasets.treebank import treebank_text
 from casimir.persistence import load_folder, save_folder
 from casimir.tasks.deprel import Treebank, label_scores, parse_conllu, read_conllu
 from casimir.tasks.deprel.features import tree_features
-from casimir.tasks.deprel.model import DeprelModel, load_model, train
+from casimir.tasks.deprel.model import DeprelModel, train
+from casimir.tasks.training import Training
 
 TRAIN, DEV = (parse_conllu(treebank_text(part), name=part) for part in ("train", "dev"))
 SMALL = 2**12
@@ -64,7 +65,7 @@ def test_edge_scores_beat_independent_nodes(model: DeprelModel) -> None:
 
 
 def test_a_crf_learns_the_same(model: DeprelModel) -> None:
-    crf = train(TRAIN, loss="crf", solver="lbfgs", tol=0.05, lam=1 / len(TRAIN), n_features=SMALL)
+    crf = train(TRAIN, Training(1 / len(TRAIN), "lbfgs", 0.05), loss="crf", n_features=SMALL)
     assert crf.run.gap <= 0.05
     assert crf.evaluate(DEV).accuracy > 0.99
 
@@ -80,7 +81,7 @@ def test_predictions_are_those_of_the_composed_path(model: DeprelModel) -> None:
 def test_subtypes_are_kept_when_asked_for() -> None:
     text = treebank_text("train").replace("\tadvcl\t", "\tadvcl:late\t")
     treebank = parse_conllu(text)
-    plain, full = (train(treebank, subtypes=kept, tol=0.3, n_features=SMALL) for kept in (False, True))
+    plain, full = (train(treebank, Training(tol=0.3), subtypes=kept, n_features=SMALL) for kept in (False, True))
     assert "advcl" in plain.classes
     assert "advcl:late" in full.classes
     assert full.evaluate(treebank).accuracy > 0.9
@@ -89,9 +90,9 @@ def test_subtypes_are_kept_when_asked_for() -> None:
 
 def test_saved_models_predict_the_same(model: DeprelModel, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    for loaded in (load_model(tmp_path / "model"), cs.load(tmp_path / "model")):
-        assert loaded.run == model.run
-        assert loaded.predict(DEV) == model.predict(DEV)
+    loaded = cs.load(tmp_path / "model")
+    assert loaded.run == model.run
+    assert loaded.predict(DEV) == model.predict(DEV)
 
 
 @pytest.mark.parametrize("what", ["classes", "n_features", "run", "weights", "nan", "version"])
@@ -162,5 +163,5 @@ def test_edge_scores_help_on_universal_dependencies() -> None:
     treebank, dev = (read_conllu(folder / f"en_ewt-ud-{part}.conllu") for part in ("train", "dev"))
     assert (len(treebank), treebank.n_nodes, len(dev)) == (12544, 204577, 2001)
     some = Treebank(treebank.trees[::4], treebank.name)
-    with_edges, without = (train(some, edges=edges, tol=0.1) for edges in (True, False))
+    with_edges, without = (train(some, Training(tol=0.1), edges=edges) for edges in (True, False))
     assert with_edges.evaluate(dev).accuracy > max(0.96, without.evaluate(dev).accuracy)

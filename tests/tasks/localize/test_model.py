@@ -27,9 +27,6 @@ from casimir.tasks.localize import (
     LocalizeModel,
     Picture,
     collect,
-    cross_validate,
-    fold_indices,
-    load_model,
     pictures_of,
     read_pictures,
     solver_for,
@@ -37,6 +34,7 @@ from casimir.tasks.localize import (
 )
 from casimir.tasks.localize.features import FeatureMap
 from casimir.tasks.localize.overlays import Guess, Overlay, write_overlays
+from casimir.tasks.training import Training
 
 cv2 = pytest.importorskip("cv2")
 pytest.importorskip("cv2.ximgproc")
@@ -87,10 +85,9 @@ def test_the_elu_score_trains_by_prox_linear_steps(candidates: CandidateSet) -> 
     trained = train(
         candidates.select(range(16)),
         HandMade(),
+        Training(epochs=10, callbacks=(lambda row, w: rows.append(row.objective),)),
         score="elu",
         hidden=8,
-        epochs=10,
-        callbacks=[lambda row, w: rows.append(row.objective)],
     )
     assert rows == sorted(rows, reverse=True)
     assert rows[-1] < 0.8 * rows[0]
@@ -102,7 +99,7 @@ def test_the_elu_score_trains_by_prox_linear_steps(candidates: CandidateSet) -> 
 
 @pytest.mark.parametrize("solver", ["casimir", "svrg", "bcfw", "sgd"])
 def test_other_solvers_end_near_the_same_objective(candidates: CandidateSet, model: LocalizeModel, solver: str) -> None:
-    again = train(candidates.select(range(16)), HandMade(), solver=solver, tol=0.05, epochs=200)
+    again = train(candidates.select(range(16)), HandMade(), Training(solver=solver, tol=0.05, epochs=200))
     assert again.run.objective <= 1.06 * model.run.objective
     assert again.run.dual <= model.run.objective
 
@@ -135,52 +132,15 @@ def test_training_twice_gives_the_same_model(candidates: CandidateSet, model: Lo
     np.testing.assert_array_equal(again.w, model.w)
 
 
-# --- folds
-
-
-def test_folds_hold_every_picture_out_once() -> None:
-    parts = fold_indices(10, 4, seed=3)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(10))
-    assert sorted(map(len, parts)) == [2, 2, 3, 3]
-    drawn = np.random.default_rng(3).permutation(10)
-    assert parts[0].tolist() == sorted(drawn[:3].tolist())
-    for folds in (1, 11):
-        with pytest.raises(ValueError, match=f"folds={folds} for 10 pictures"):
-            fold_indices(10, folds)
-
-
-def test_cross_validation_never_trains_on_what_it_finds(candidates: CandidateSet) -> None:
-    trained_on: list[set[str]] = []
-
-    def fit(some: CandidateSet) -> LocalizeModel:
-        trained_on.append(set(some.names))
-        return train(some, HandMade(), tol=0.1)
-
-    steps: list[tuple[int, int]] = []
-    done = cross_validate(fit, candidates, 3, seed=0, progress=lambda *step: steps.append(step))
-    held_out = [{candidates.names[i] for i in part} for part in fold_indices(24, 3)]
-    assert all(not seen & out and len(seen | out) == 24 for seen, out in zip(trained_on, held_out, strict=True))
-    assert done.scores["casimir"].n == 24
-    assert done.scores["casimir"].corloc == pytest.approx(np.mean([fold.corloc for fold in done.folds]))
-    assert done.found.boxes.shape == (24, 4)
-    assert steps == [(0, 3), (1, 3), (2, 3)]
-
-
-def test_an_interrupted_fold_ends_cross_validation(candidates: CandidateSet, model: LocalizeModel) -> None:
-    stopped = replace(model, run=replace(model.run, status="interrupted"))
-    with pytest.raises(KeyboardInterrupt):
-        cross_validate(lambda some: stopped, candidates, 2)
-
-
 # --- model folders
 
 
 @pytest.mark.parametrize("score", ["linear", "elu"])
 def test_a_saved_model_finds_the_same(candidates: CandidateSet, tmp_path: Path, score: str) -> None:
     some = candidates.select(range(6))
-    trained = train(some, HandMade(), score=score, hidden=3, epochs=2, tol=0.9, target="oval")
+    trained = train(some, HandMade(), Training(epochs=2, tol=0.9), score=score, hidden=3, target="oval")
     trained.save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded = cs.load(tmp_path / "m")
     assert (loaded.run, loaded.recipe, loaded.score, loaded.target) == (
         trained.run,
         trained.recipe,
@@ -217,7 +177,7 @@ def test_a_damaged_model_is_refused(model: LocalizeModel, tmp_path: Path, damage
     damage(meta, arrays)
     save_folder(tmp_path / "m", kind, meta, arrays)
     with pytest.raises(ValueError, match=message):
-        load_model(tmp_path / "m")
+        cs.load(tmp_path / "m")
 
 
 def test_another_descriptor_is_refused(model: LocalizeModel, pictures: list[Picture], tmp_path: Path) -> None:
@@ -245,9 +205,9 @@ def test_a_model_asks_for_the_weights_it_was_trained_with(pictures: list[Picture
     file, other = _weights(tmp_path / "a.npz", 0), _weights(tmp_path / "b.npz", 1)
     network = AlexNet(file, context=1.5)
     some = pictures[:2]
-    trained = train(collect(some, network, top=20), network, top=20, tol=0.5)
+    trained = train(collect(some, network, top=20), network, Training(tol=0.5), top=20)
     trained.save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded = cs.load(tmp_path / "m")
     assert loaded.recipe.weights == str(file)
     assert loaded.recipe.context == 1.5
     here = loaded.find(loaded.collect(some)).boxes
@@ -373,7 +333,7 @@ def test_folds_report_every_image(voc: Path, saved: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout)
     assert [fold["n"] for fold in figures["cross_validation"]["folds"]] == [8, 8]
-    assert len(load_model(tmp_path / "m").pictures) == 16
+    assert len(cs.load(tmp_path / "m").pictures) == 16
 
 
 def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,7 +345,7 @@ def test_without_data_the_command_runs_on_made_up_images(tmp_path: Path, monkeyp
     assert "2 images, held-out data" in result.stdout
     assert "prox-gradient norm" in result.stdout
     assert "torchvision" not in result.stderr
-    assert isinstance(load_model(tmp_path / "m").score, EluScore)
+    assert isinstance(cs.load(tmp_path / "m").score, EluScore)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +390,7 @@ def test_figures_are_not_lost_with_pictures(
     assert result.exit_code == 0
     assert re.search("seen.*png' cannot be written .No space left on device", result.stderr)
     assert json.loads(result.stdout)["heldout"]["n"] > 0
-    assert load_model(tmp_path / "m").target == "oval"
+    assert cs.load(tmp_path / "m").target == "oval"
 
 
 def test_features_need_a_home_or_a_folder(voc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from casimir.tasks.localize.metrics import ClassScores, LocalizeScores
 from casimir.tasks.localize.pool import Pool
 from casimir.tasks.localize.several import joint_run
 from casimir.tasks.localize.tables import read_classes
+from casimir.tasks.training import Training
 
 cv2 = pytest.importorskip("cv2")
 pytest.importorskip("cv2.ximgproc")
@@ -109,7 +110,7 @@ def test_the_joint_run_is_that_of_the_joint_problem(models: ClassModels) -> None
 
 def test_a_given_lam_is_that_of_the_joint_problem(pool: Pool) -> None:
     parts = {name: pool.images().labelled(name) for name in pool.boxes}
-    trained = train_classes(parts, HandMade(), top=TOP, lam=0.07, tol=0.5)
+    trained = train_classes(parts, HandMade(), Training(lam=0.07, tol=0.5), top=TOP)
     assert trained.run.lam == pytest.approx(0.07)
     assert [model.run.lam for model in trained.models] == pytest.approx([0.07 * 28 / 16, 0.07 * 28 / 12])
 
@@ -129,7 +130,7 @@ def test_ctrl_c_keeps_the_classes_so_far(pool: Pool) -> None:
 
     parts = {name: pool.images().labelled(name) for name in pool.boxes}
     with pytest.warns(UserWarning, match="was interrupted"):
-        trained = train_classes(parts, HandMade(), top=TOP, callbacks=(stop,))
+        trained = train_classes(parts, HandMade(), Training(callbacks=(stop,)), top=TOP)
     assert trained.targets == ("oval",)
     assert trained.run.status == "interrupted"
 
@@ -138,7 +139,7 @@ def test_a_class_without_pictures_is_refused(pool: Pool) -> None:
     images = pool.images().select(range(4))
     parts = {name: images.labelled(name) for name in pool.boxes}
     with pytest.raises(ValueError, match="No picture to train on has an object of the class 'corner'"):
-        train_classes(parts, HandMade(), top=TOP, tol=0.5)
+        train_classes(parts, HandMade(), Training(tol=0.5), top=TOP)
 
 
 def test_a_folder_of_several_classes_predicts_the_same(models: ClassModels, pool: Pool, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from casimir.tasks.opencv import write_image
 from casimir.tasks.segment import features
 from casimir.tasks.segment.model import SegmentModel, train
 from casimir.tasks.segment.pictures import Picture
+from casimir.tasks.training import Training
 
 
 def blobs(n: int, seed: int = 0) -> list[Picture]:
@@ -54,7 +55,7 @@ def small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 def trained(few_blobs: list[Picture]) -> SegmentModel:
     with pytest.MonkeyPatch.context() as patch:
         shrink_looks(patch)
-        return train(few_blobs[:8], tol=0.05)
+        return train(few_blobs[:8], Training(tol=0.05))
 
 
 @pytest.fixture(scope="session")

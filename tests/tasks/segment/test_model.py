@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+import casimir as cs
 from casimir import load
 from casimir.datasets.blobs import make_blobs
 from casimir.persistence import load_folder, save_folder
 from casimir.tasks.segment import features as segment_features
 from casimir.tasks.segment.features import learn_features
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
-from casimir.tasks.segment.model import SegmentModel, load_model, train, train_weights
+from casimir.tasks.segment.model import SegmentModel, train, train_weights
 from casimir.tasks.segment.overlays import write_overlays
 from casimir.tasks.segment.pictures import Picture, read_folder, read_image
+from casimir.tasks.training import Training
 
 
 def three_scores(
@@ -25,7 +27,7 @@ def three_scores(
 ) -> tuple[SegmentModel, SegmentScores, SegmentScores, SegmentScores]:
     """The graph cut, and scores on held-out pictures: its own, without edges, all background."""
     features, graphs = learn_features(learned)
-    model, alone = (train_weights(features, graphs, edges=edges, tol=0.02) for edges in (True, False))
+    model, alone = (train_weights(features, graphs, Training(tol=0.02), edges=edges) for edges in (True, False))
     truth = [picture.mask for picture in held_out if picture.mask is not None]
     shown = [features.graph(picture.image) for picture in held_out]
 
@@ -49,7 +51,7 @@ def test_edges_help_on_made_up_pictures(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_training_twice_gives_the_same_model(few_blobs: list[Picture], small_looks: None) -> None:
-    first, second = (train(few_blobs[:4], tol=0.1, seed=1) for _ in range(2))
+    first, second = (train(few_blobs[:4], Training(tol=0.1, seed=1)) for _ in range(2))
     np.testing.assert_array_equal(first.weights, second.weights)
 
 
@@ -74,7 +76,7 @@ def test_evaluation_needs_masks(trained: SegmentModel, few_blobs: list[Picture])
 
 def test_a_saved_model_predicts_the_same(trained: SegmentModel, few_blobs: list[Picture], tmp_path: Path) -> None:
     trained.save(tmp_path / "model")
-    again = load_model(tmp_path / "model")
+    again = cs.load(tmp_path / "model")
     assert again.run == trained.run
     assert isinstance(load(tmp_path / "model"), SegmentModel)
     for picture in few_blobs[8:]:
@@ -109,7 +111,7 @@ def test_a_damaged_model_is_refused(trained: SegmentModel, tmp_path: Path, damag
     damage(meta, arrays)
     save_folder(tmp_path / "model", kind, meta, arrays)
     with pytest.raises(ValueError, match=message):
-        load_model(tmp_path / "model")
+        cs.load(tmp_path / "model")
 
 
 def test_overlays_show_three_panels(few_blobs: list[Picture], tmp_path: Path) -> None:

@@ -65,19 +65,6 @@ class Bitext:
         links = None if self.links is None else [self.links[i] for i in chosen]
         return Bitext([self.source[i] for i in chosen], [self.target[i] for i in chosen], links, self.name)
 
-    def split(self, share: float, seed: int) -> tuple[Bitext, Bitext]:
-        """A random share of the pairs and the rest, each in its order; the same for the same seed."""
-        if not 0.0 < share < 1.0:
-            raise ValueError(f"The share of pairs to train on is {share}; it must lie between 0 and 1.")
-        count = min(max(round(share * len(self)), 1), len(self) - 1)
-        if count < 1:
-            raise ValueError(
-                f"{self.name} has {len(self)} pair; two are needed to train on some and hold out the rest."
-            )
-        chosen = np.zeros(len(self), dtype=np.bool_)
-        chosen[np.random.default_rng(seed).permutation(len(self))[:count]] = True
-        return self.select(chosen), self.select(~chosen)
-
 
 def read_bitext(text: str | Path, gold: str | Path | None = None, *, encoding: str = "utf-8") -> Bitext:
     """Read sentence pairs and, with `gold`, their links; errors name the file and the line."""

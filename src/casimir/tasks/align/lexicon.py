@@ -12,7 +12,7 @@ Words are compared in lower case, in a lexicon of stems by their first letters a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -138,16 +138,7 @@ class Lexicon:
         return cls(letters, source, target, keys, **given)
 
 
-_ARRAYS = (
-    "keys",
-    "together",
-    "forward",
-    "backward",
-    "forward_null",
-    "backward_null",
-    "source_count",
-    "target_count",
-)
+_ARRAYS = [one.name for one in fields(Lexicon)][3:]  # letters and words come before
 
 
 def taken(values: FloatArray, index: IntArray, unknown: float = 0.0) -> FloatArray:

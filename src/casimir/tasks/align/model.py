@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,8 +12,6 @@ import numpy as np
 from casimir._validate import positive_int
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray, IntArray
-from casimir.solvers.base import Solver
-from casimir.solvers.run import Callback
 from casimir.tasks.align.bitext import Bitext
 from casimir.tasks.align.examples import Examples
 from casimir.tasks.align.features import CellFeatures, shapes_of
@@ -25,7 +23,7 @@ from casimir.tasks.align.mistakes import mistakes
 from casimir.tasks.align.rates import LinkRates
 from casimir.tasks.align.tuning import tuned_missed
 from casimir.tasks.arrays import checked_array
-from casimir.tasks.training import Run, fit, load_as
+from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "align"
 
@@ -84,17 +82,12 @@ class AlignModel:
 
 def train(
     bitext: Bitext,
+    how: Training = DEFAULT,
     *,
     text: Sequence[Bitext] = (),
     fertility: int | None = None,
     wrong: float = 1.0,
     missed: float | Literal["auto"] = "auto",
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
     say: Callable[[str], None] = lambda text: None,
 ) -> AlignModel:
     """Learn to align from pairs with links.
@@ -103,29 +96,24 @@ def train(
     fertility      links that a word may have; None: as many as the words of these pairs need, 4 at most
     wrong, missed  cost of a link that is not even possible, and of a sure link that is not found; "auto": what gave the
                    least error rate in cross-validation on these pairs
-    lam            regularisation; None is 1/n
+    lam            of `how`: None is 1/n
     say            is told what happens before training, which takes most of the time where missed is "auto"
     """
     if missed == "auto" and not wrong > 0.0:
         raise ValueError(f"wrong={wrong}; missed='auto' is a multiple of it. Give missed a number, or a larger wrong.")
-    lam = 1.0 / len(bitext) if lam is None else lam
+    lam = how.lam_or(1.0 / len(bitext))
     fertility = needed_fertility(bitext.gold) if fertility is None else positive_int(fertility, "fertility")
     say(f"Counting the words of {len(bitext) + sum(map(len, text)):,} pairs")
     features, shapes = CellFeatures.learned(bitext, text), shapes_of(bitext)
     matrices = features.of_all(bitext, labelled=True)
     guess, guessed = LinkGuess.learned(_tables(matrices, shapes), bitext.gold)
     examples = Examples(_side_by_side(matrices, guessed), shapes, fertility)
-    cost = tuned_missed(examples, bitext.gold, wrong, lam, seed, say) if missed == "auto" else missed
+    cost = tuned_missed(examples, bitext.gold, wrong, lam, how.seed, say) if missed == "auto" else missed
     objective = examples.objective(bitext.gold, wrong, cost, lam)
-    result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
+    result = fit(objective, how)
     run, parts = Run.of(result, lam), examples.parts_per_pair
     run = replace(run, objective=run.objective * parts, dual=run.dual * parts)
     return AlignModel(features, result.w, run, guess, fertility, cost)
-
-
-def load_model(path: str | os.PathLike[str]) -> AlignModel:
-    """The word aligner in the folder `path`."""
-    return load_as(path, AlignModel, "casimir train align")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> AlignModel:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Table, Task, later
+from casimir.tasks.task import Given, Table, Task, later, opt
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.align.bitext import Bitext
@@ -22,26 +22,20 @@ _SHOWN = 8  # pairs of words in the table of mistakes
 
 @dataclass(frozen=True)
 class Options:
-    gold: Annotated[Path | None, Opt("Links of the pairs in --train: 3-4 is sure, 3p4 possible.", metavar="FILE")] = (
-        None
+    gold: Path | None = opt("Links of the pairs in --train: 3-4 is sure, 3p4 possible.", metavar="FILE")
+    dev_gold: Path | None = opt("Links of the pairs in --dev.", metavar="FILE")
+    test_gold: Path | None = opt("Links of the pairs in --test.", metavar="FILE")
+    more_text: Path | None = opt("More pairs, without links, for lexical statistics.", metavar="FILE")
+    wrong: float = opt("Cost of a link that is not even possible.", 1.0, metavar="X", low=0.0)
+    missed: str = opt(
+        "Cost of a sure link that is not found; auto: by cross-validation in training.", "auto", metavar="X"
     )
-    dev_gold: Annotated[Path | None, Opt("Links of the pairs in --dev.", metavar="FILE")] = None
-    test_gold: Annotated[Path | None, Opt("Links of the pairs in --test.", metavar="FILE")] = None
-    more_text: Annotated[Path | None, Opt("More pairs, without links, for lexical statistics.", metavar="FILE")] = None
-    wrong: Annotated[float, Opt("Cost of a link that is not even possible.", metavar="X", low=0.0)] = 1.0
-    missed: Annotated[
-        str, Opt("Cost of a sure link that is not found; auto: by cross-validation in training.", metavar="X")
-    ] = "auto"
-    fertility: Annotated[
-        int | None, Opt("Links a word may have. Default: what the training links need.", metavar="M", low=1)
-    ] = None
+    fertility: int | None = opt("Links a word may have. Default: what the training links need.", metavar="M", low=1)
 
 
 @dataclass(frozen=True)
 class UseOptions:
-    gold: Annotated[
-        Path | None, Opt("The true links, which are a file of their own.", metavar="FILE", only="evaluate")
-    ] = None
+    gold: Path | None = opt("The true links, which are a file of their own.", metavar="FILE", only="evaluate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +99,10 @@ def train(pairs: Pairs, given: Given, callbacks: tuple[Any, ...]) -> AlignModel:
     from casimir.tasks.align import model
     from casimir.tasks.align.baselines import thresholds
 
-    o, arguments = given.options, given.fit.arguments(len(pairs))
-    found = model.train(
-        pairs.bitext,
-        text=pairs.text,
-        wrong=o.wrong,
-        missed=missed_of(o.missed),
-        fertility=o.fertility,
-        callbacks=callbacks,
-        say=given.say,
-        **arguments,
-    )
+    o, how = given.options, given.fit.training(len(pairs), callbacks)
+    costs: dict[str, Any] = {"wrong": o.wrong, "missed": missed_of(o.missed)}
+    found = model.train(pairs.bitext, how, text=pairs.text, fertility=o.fertility, say=given.say, **costs)
     return replace(found, thresholds=thresholds(found.features.words, pairs.bitext))
-
-
-def score(model: AlignModel, pairs: Pairs, given: Given) -> LinkScores:
-    return model.evaluate(pairs.bitext)
 
 
 def compare(model: AlignModel, pairs: Pairs, given: Given) -> Mapping[str, LinkScores]:
@@ -166,7 +148,7 @@ TASK = Task(
     read=read,
     made_up=made_up,
     train=train,
-    score=score,
+    score=lambda model, pairs, given: model.evaluate(pairs.bitext),
     compare=compare,
     details=details,
     write=write,

@@ -3,7 +3,7 @@
 from casimir.tasks.boxes.features import VisualWords, describe, learn_words
 from casimir.tasks.boxes.images import Image, format_boxes, images_of, read_images
 from casimir.tasks.boxes.metrics import BoxScores, box_scores, centre_boxes, whole_images
-from casimir.tasks.boxes.model import BoxesModel, load_model, train
+from casimir.tasks.boxes.model import BoxesModel, train
 
 __all__ = [
     "BoxScores",
@@ -16,7 +16,6 @@ __all__ = [
     "format_boxes",
     "images_of",
     "learn_words",
-    "load_model",
     "read_images",
     "train",
     "whole_images",

@@ -18,7 +18,7 @@ from casimir.tasks.opencv import is_cut, read_bytes
 from casimir.tasks.text import read_text
 
 CLASS = "class"  # the column that says what the object is, where there are several kinds
-_SIDES = ("top", "left", "bottom", "right")
+SIDES = ("top", "left", "bottom", "right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def read_images(
     names, rows = read_table(table, labelled, encoding)
     if only is not None and CLASS in names:
         rows = _of_class(table, rows, only)
-    has_boxes = all(side in names for side in _SIDES)
+    has_boxes = all(side in names for side in SIDES)
     return [_read_row(table, line, row, labelled, has_boxes) for line, row in rows]
 
 
@@ -61,11 +61,11 @@ def read_table(table: Path, labelled: bool, encoding: str) -> tuple[Sequence[str
     text = read_text(table, encoding, "a CSV table of images").removeprefix("\ufeff")
     reader = csv.DictReader(io.StringIO(text, newline=""))
     names = reader.fieldnames or []
-    missing = [name for name in ("image", *(_SIDES if labelled else ())) if name not in names]
+    missing = [name for name in ("image", *(SIDES if labelled else ())) if name not in names]
     if missing:
         raise ValueError(
             f"{table}, line 1: there is no column {missing[0]!r}; a table of images starts with the line "
-            f"{','.join(('image', *_SIDES))} (pixels, both ends inclusive)."
+            f"{','.join(('image', *SIDES))} (pixels, both ends inclusive)."
         )
     try:
         rows = [(reader.line_num, row) for row in reader]
@@ -94,15 +94,15 @@ def boxes_of(images: Sequence[Image]) -> IntArray:
 
 def format_boxes(images: Sequence[Image], boxes: IntArray) -> str:
     """A table as `read_images` reads it."""
-    lines = [",".join(("image", *_SIDES))]
-    lines += [
-        ",".join((_quoted(image.name), *map(str, box))) for image, box in zip(images, boxes.tolist(), strict=True)
-    ]
-    return "\n".join(lines) + "\n"
+    rows = zip(images, boxes.tolist(), strict=True)
+    return format_table([["image", *SIDES], *([image.name, *box] for image, box in rows)])
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n\r') else name
+def format_table(rows: Iterable[Sequence[object]]) -> str:
+    """CSV, the names of the columns first."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _read_row(table: Path, line: int, row: dict[str, str], labelled: bool, has_boxes: bool) -> Image:
@@ -110,12 +110,12 @@ def _read_row(table: Path, line: int, row: dict[str, str], labelled: bool, has_b
     if not row["image"]:
         raise ValueError(f"{where}: the image has no name.")
     pixels = _read_pixels(table.parent / row["image"], where)
-    if not has_boxes or (not labelled and not all(row.get(side) for side in _SIDES)):
+    if not has_boxes or (not labelled and not all(row.get(side) for side in SIDES)):
         return Image(row["image"], pixels)
     try:
-        box = np.array([int(row[side]) for side in _SIDES], dtype=np.int64)
+        box = np.array([int(row[side]) for side in SIDES], dtype=np.int64)
     except (TypeError, ValueError, OverflowError):
-        given = [row[side] for side in _SIDES]
+        given = [row[side] for side in SIDES]
         raise ValueError(f"{where}: the box is {given}; it must be four whole numbers of pixels.") from None
     height, width = pixels.shape[:2]
     if not (0 <= box[0] <= box[2] < height and 0 <= box[1] <= box[3] < width):

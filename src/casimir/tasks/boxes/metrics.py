@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +22,6 @@ class BoxScores:
     mean_iou: float
     corloc: float
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores by name, for JSON."""
-        return {"mean_iou": self.mean_iou, "corloc": self.corloc, "n": self.n}
 
 
 def box_scores(true: IntArray, found: IntArray) -> BoxScores:

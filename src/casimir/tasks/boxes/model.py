@@ -15,15 +15,13 @@ from casimir.models import LinearPartsModel
 from casimir.objective import Objective
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray, IntArray
-from casimir.solvers.base import Solver
-from casimir.solvers.run import Callback
 from casimir.structures import BoxSearch
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.boxes.features import N_DESCRIPTORS, VisualWords, describe, learn_words
 from casimir.tasks.boxes.grid import to_cells, to_pixels
 from casimir.tasks.boxes.images import Image, boxes_of
 from casimir.tasks.boxes.metrics import BoxScores, box_scores, centre_boxes, relative_box, whole_images
-from casimir.tasks.training import Run, fit, load_as
+from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "boxes"
 
@@ -75,40 +73,30 @@ class BoxesModel:
 
 def train(
     images: Sequence[Image],
+    how: Training = DEFAULT,
     *,
     cell: int = 8,
     n_words: int = 64,
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
     track: Callable[[Iterable[Any], str], Iterable[Any]] = lambda items, what: items,
 ) -> BoxesModel:
     """Learn the scores of visual words from images with boxes, with the cost 1 - IoU.
 
     cell     pixels on a side of a cell; boxes are found up to this precision
     n_words  size of the vocabulary
-    lam      None is 1/n
+    lam      of `how`: None is 1/n
     track    wraps the list of images to look at, e.g. to show progress
     """
     cell, n_words, boxes = positive_int(cell, "cell"), positive_int(n_words, "n_words"), boxes_of(images)
     if not len(images):
         raise ValueError("Training needs at least one image.")
-    lam = 1.0 / len(images) if lam is None else lam
+    lam = how.lam_or(1.0 / len(images))
     descriptors = [describe(image.pixels, cell) for image in track(images, "images")]
-    words = learn_words(descriptors, n_words, seed)
+    words = learn_words(descriptors, n_words, how.seed)
     model = LinearPartsModel([words.indicators(d) for d in descriptors], shapes=[d.shape[:2] for d in descriptors])
     truth = np.array([to_cells(box, image.pixels, cell) for box, image in zip(boxes, images, strict=True)])
     objective = Objective(model, BoxSearch(), IoU(), list(truth), lam)
-    result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
+    result = fit(objective, how)
     return BoxesModel(cell, words, result.w, relative_box(images, boxes), Run.of(result, lam))
-
-
-def load_model(path: str | os.PathLike[str]) -> BoxesModel:
-    """The model in the folder `path`."""
-    return load_as(path, BoxesModel, "casimir train boxes")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> BoxesModel:

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from casimir._boxes import iou
 from casimir.scores import IntArray
 from casimir.tasks.boxes.images import Image
-from casimir.tasks.panels import PREDICTED, TRUTH, captioned, enlarged, outline, write_pictures
+from casimir.tasks.panels import PREDICTED, TRUTH, Drawing, captioned, enlarged, outline, write_pictures
 from casimir.tasks.panels import Image as Panel
 
 _LEGEND = "orange: what was found;  blue: the truth;  from the worst to the best"
 
 
-@dataclass(frozen=True, eq=False)
-class Overlay:
+def overlay(image: Image, found: IntArray) -> Drawing:
     """An image with its box and the one that was found."""
+    overlap = float(iou(image.box, found))
 
-    image: Image
-    found: IntArray
+    def draw() -> Panel:
+        assert image.box is not None
+        panel = enlarged(image.pixels)
+        outline(panel, image.box, image.pixels.shape, TRUTH, 4)
+        outline(panel, found, image.pixels.shape, PREDICTED, 2)
+        return captioned(panel, f"{image.name}: IoU {overlap:.2f}")
 
-    @property
-    def name(self) -> str:
-        return self.image.name
-
-    @property
-    def rank(self) -> float:
-        return float(iou(self.image.box, self.found))
-
-    def draw(self) -> Panel:
-        assert self.image.box is not None
-        panel = enlarged(self.image.pixels)
-        outline(panel, self.image.box, self.image.pixels.shape, TRUTH, 4)
-        outline(panel, self.found, self.image.pixels.shape, PREDICTED, 2)
-        return captioned(panel, f"{self.name}: IoU {self.rank:.2f}")
+    return Drawing(image.name, overlap, draw)
 
 
-def write_overlays(folder: Path, images: Sequence[Image], found: IntArray) -> list[Path]:
-    overlays = [Overlay(image, box) for image, box in zip(images, found, strict=True)]
-    return write_pictures(folder, overlays, columns=4, legend=_LEGEND)
+def write_overlays(folder: Path, images: Sequence[Image], found: Sequence[IntArray]) -> list[Path]:
+    drawings = [overlay(*pair) for pair in zip(images, found, strict=True)]
+    return write_pictures(folder, drawings, columns=4, legend=_LEGEND)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from casimir.tasks.task import Given, Opt, Task, later
+from casimir.tasks.task import Given, Task, later, opt
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.boxes import BoxesModel, BoxScores, Image
@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # --help need not wait for these
 
 @dataclass(frozen=True)
 class Options:
-    cell: Annotated[int, Opt("Pixels on a side of a cell of the map.", metavar="N", low=1)] = 8
-    words: Annotated[int, Opt("Size of the vocabulary of cells.", metavar="N", low=1)] = 64
+    cell: int = opt("Pixels on a side of a cell of the map.", 8, metavar="N", low=1)
+    words: int = opt("Size of the vocabulary of cells.", 64, metavar="N", low=1)
 
 
 def read(path: Path, labelled: bool, given: Given) -> list[Image]:
@@ -36,8 +36,8 @@ def made_up() -> tuple[list[Image], list[Image]]:
 def train(images: Sequence[Image], given: Given, callbacks: tuple[Any, ...]) -> BoxesModel:
     from casimir.tasks import boxes
 
-    o, arguments = given.options, given.fit.arguments(len(images))
-    return boxes.train(images, cell=o.cell, n_words=o.words, callbacks=callbacks, track=given.track, **arguments)
+    o, how = given.options, given.fit.training(len(images), callbacks)
+    return boxes.train(images, how, cell=o.cell, n_words=o.words, track=given.track)
 
 
 def score(model: BoxesModel, images: Sequence[Image], given: Given) -> BoxScores:
@@ -49,12 +49,10 @@ def compare(model: BoxesModel, images: Sequence[Image], given: Given) -> Mapping
 
 
 def draw(folder: Path, results: Sequence[tuple[BoxesModel, Sequence[Image]]], given: Given) -> list[Path]:
-    import numpy as np
-
     from casimir.tasks.boxes.overlays import write_overlays
 
     found = [box for model, images in results for box in model.find(images)]
-    return write_overlays(folder, [image for _, images in results for image in images], np.array(found))
+    return write_overlays(folder, [image for _, images in results for image in images], found)
 
 
 def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path | None) -> str:

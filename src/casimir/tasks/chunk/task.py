@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.options import Options
 from casimir.tasks.tag.task import tagging_task
-from casimir.tasks.task import Opt
+from casimir.tasks.task import opt
 
 
 @dataclass(frozen=True)
 class ChunkOptions(Options):
     """Those of `casimir train tag` with the features of phrases."""
 
-    features: Annotated[
-        str | None, Opt("One of chunks, default, pairs, paper.", metavar="NAME", choices=tuple(FEATURE_SETS))
-    ] = "chunks"
+    features: str | None = opt(
+        "One of chunks, default, pairs, paper.", "chunks", metavar="NAME", choices=tuple(FEATURE_SETS)
+    )
 
 
 TASK = tagging_task(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from casimir.metrics.counts import Counts
+from casimir.metrics.tokens import token_scores
 
 PUNCTUATION = "punct"
 
@@ -42,20 +42,8 @@ class LabelScores:
 
 def label_scores(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> LabelScores:
     """Counts per label and shares of right labels, over all words of all trees."""
-    pairs = [(a, b) for t, p in zip(true, predicted, strict=True) for a, b in zip(t, p, strict=True)]
-    support, found = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    correct = Counter(a for a, b in pairs if a == b)
-    names = sorted(support.keys() | found.keys(), key=lambda name: (-support[name], name))
-    return LabelScores(
-        {name: Counts(correct[name], found[name], support[name]) for name in names},
-        _share(a == b for a, b in pairs),
-        _share(a == b for a, b in pairs if a != PUNCTUATION),
-        _share(list(t) == list(p) for t, p in zip(true, predicted, strict=True)),
-        len(pairs),
-    )
-
-
-def _share(flags: Any) -> float:
-    """The share of True; 0 of nothing."""
-    values = list(flags)
-    return sum(values) / len(values) if values else 0.0
+    scores = token_scores(true, predicted)
+    words = [counts for name, counts in scores.by_label.items() if name != PUNCTUATION]
+    right, total = sum(counts.correct for counts in words), sum(counts.support for counts in words)
+    share = right / total if total else 0.0
+    return LabelScores(scores.by_label, scores.accuracy, share, scores.sentences, scores.tokens)

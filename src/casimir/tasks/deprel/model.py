@@ -19,13 +19,11 @@ from casimir.persistence import save_folder
 from casimir.persistence.arrays import decode_rows, encode_rows
 from casimir.problems import decode_trees
 from casimir.scores import FloatArray
-from casimir.solvers.base import Solver
-from casimir.solvers.run import Callback
 from casimir.structures.tree import Tree
 from casimir.tasks.deprel.conllu import DependencyTree, Treebank
 from casimir.tasks.deprel.features import FEATURES_VERSION, iter_features
 from casimir.tasks.deprel.metrics import LabelScores, label_scores
-from casimir.tasks.training import Run, fit, load_as
+from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "deprel"
 N_FEATURES = 2**17
@@ -107,21 +105,16 @@ class HeldOut:
 
 def train(
     treebank: Treebank,
+    how: Training = DEFAULT,
     *,
-    lam: float | None = None,
     loss: str = "hinge",
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
     subtypes: bool = False,
     edges: bool = True,
     n_features: int = N_FEATURES,
 ) -> DeprelModel:
     """Fit a labelled treebank.
 
-    lam        regularisation; None is 10 / n
+    lam        of `how`: None is 10 / n
     loss       "hinge" (Hamming cost) or "crf"
     subtypes   keep what stands behind ":" in labels
     edges      False leaves edge scores out: nodes on their own, the baseline
@@ -130,10 +123,10 @@ def train(
     classes = classes_of(labels)
     number = {label: j for j, label in enumerate(classes)}
     y = [np.array([number[label] for label in tree], dtype=np.int64) for tree in labels]
-    lam = LAM_N / len(treebank) if lam is None else lam
+    lam = how.lam_or(LAM_N / len(treebank))
     model, structure = Packed(treebank, n_features, edges).model(len(classes))
     objective = Objective(model, structure, loss_named(loss, Hamming()), y, lam)
-    result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
+    result = fit(objective, how)
     return DeprelModel(result.w, classes, subtypes, edges, n_features, Run.of(result, lam))
 
 
@@ -144,11 +137,6 @@ def known_labels(treebank: Treebank, subtypes: bool) -> list[list[str]]:
 
 def classes_of(labels: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted({label for tree in labels for label in tree}))
-
-
-def load_model(path: str | os.PathLike[str]) -> DeprelModel:
-    """The labeller in the folder `path`."""
-    return load_as(path, DeprelModel, "casimir train deprel")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> DeprelModel:

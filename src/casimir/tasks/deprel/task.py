@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from casimir.datasets.treebank import treebank_text
 from casimir.tasks.deprel.conllu import Treebank, format_conllu, parse_conllu, read_conllu
 from casimir.tasks.deprel.metrics import LabelScores
-from casimir.tasks.task import Given, Opt, Table, Task, later
+from casimir.tasks.task import Given, Table, Task, label_table, later, opt
 
 if TYPE_CHECKING:  # training loads SciPy, which --help need not wait for
     from casimir.tasks.deprel.model import DeprelModel
@@ -21,8 +21,8 @@ _SHOWN = 15  # labels in the table
 
 @dataclass(frozen=True)
 class Options:
-    loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
-    subtypes: Annotated[bool, Opt("Keep subtypes of labels, as in nsubj:pass.")] = False
+    loss: str = opt("Structural SVM or CRF.", "hinge", choices=("hinge", "crf"))
+    subtypes: bool = opt("Keep subtypes of labels, as in nsubj:pass.", False)
 
 
 def read(path: Path, labelled: bool, given: Given) -> Treebank:
@@ -37,8 +37,8 @@ def made_up() -> tuple[Treebank, Treebank]:
 def train(trees: Treebank, given: Given, callbacks: tuple[Any, ...], edges: bool = True) -> DeprelModel:
     from casimir.tasks.deprel import model
 
-    o, arguments = given.options, given.fit.arguments(len(trees))
-    return model.train(trees, loss=o.loss, subtypes=o.subtypes, edges=edges, callbacks=callbacks, **arguments)
+    o, how = given.options, given.fit.training(len(trees), callbacks)
+    return model.train(trees, how, loss=o.loss, subtypes=o.subtypes, edges=edges)
 
 
 def baselines(trees: Treebank, given: Given) -> dict[str, DeprelModel]:
@@ -52,15 +52,8 @@ def watch(dev: Treebank, trees: Treebank, given: Given) -> Mapping[str, Any]:
     return {"dev accuracy": HeldOut(dev, classes, given.options.subtypes, N_FEATURES, True).accuracy}
 
 
-def score(model: DeprelModel, trees: Treebank, given: Given) -> LabelScores:
-    return model.evaluate(trees)
-
-
 def details(scores: LabelScores) -> list[Table]:
-    counts = list(scores.by_label.items())
-    rows = [(name, c.precision, c.recall, c.f1, c.support) for name, c in counts[:_SHOWN]]
-    note = f"and {len(counts) - _SHOWN} labels more" if len(counts) > _SHOWN else ""
-    return [Table(["label", "precision", "recall", "F1", "nodes"], rows, note)]
+    return [label_table("label", "nodes", scores.by_label, _SHOWN)]
 
 
 def write(model: DeprelModel, trees: Treebank, given: Given, output: Path | None) -> str:
@@ -90,7 +83,6 @@ TASK = Task(
     train=train,
     baselines=baselines,
     watch=watch,
-    score=score,
     details=details,
     write=write,
     decode=later("casimir.tasks.deprel.model", "decode_model"),

@@ -3,10 +3,9 @@
 from casimir.tasks.localize.alexnet import AlexNet
 from casimir.tasks.localize.candidates import CandidateSet
 from casimir.tasks.localize.descriptors import Descriptor
-from casimir.tasks.localize.folds import Validation, cross_validate, fold_indices
 from casimir.tasks.localize.handmade import HandMade
 from casimir.tasks.localize.metrics import ClassScores, LocalizeScores, average_precision, baselines, localize_scores
-from casimir.tasks.localize.model import Found, LocalizeModel, compared, load_model, train
+from casimir.tasks.localize.model import Found, LocalizeModel, train
 from casimir.tasks.localize.pictures import Picture, pictures_of
 from casimir.tasks.localize.scores import EluCandidateModel, EluScore, LinearScore
 from casimir.tasks.localize.several import ClassModels, train_classes
@@ -29,15 +28,10 @@ __all__ = [
     "LocalizeModel",
     "LocalizeScores",
     "Picture",
-    "Validation",
     "average_precision",
     "baselines",
     "collect",
-    "compared",
-    "cross_validate",
-    "fold_indices",
     "format_found",
-    "load_model",
     "localize_scores",
     "pictures_of",
     "read_pictures",

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir._boxes import iou
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import IntArray
 
 Features = npt.NDArray[Any]  # float16 or float32 [m, dim]
 
@@ -59,12 +58,6 @@ class CandidateSet:
             None if self.truth is None else self.truth[rows],
             None if self.shapes is None else self.shapes[rows],
         )
-
-    def overlaps(self) -> list[FloatArray]:
-        """float64[m_i] each: IoU(candidate, true box)."""
-        if self.truth is None:
-            raise ValueError("The true boxes are not known for all pictures, so overlaps with them cannot be computed.")
-        return [iou(boxes, true) for boxes, true in zip(self.boxes, self.truth, strict=True)]
 
 
 class _Chosen(Sequence[Features]):

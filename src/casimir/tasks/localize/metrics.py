@@ -28,10 +28,6 @@ class LocalizeScores:
     mean_iou: float
     n: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The scores by name, for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class ClassScores:
@@ -66,7 +62,7 @@ class ClassScores:
     def to_dict(self) -> dict[str, Any]:
         """The scores by name, for JSON."""
         means = {"corloc": self.corloc, "ap": self.ap, "mean_iou": self.mean_iou, "n": self.n}
-        return {**means, "classes": {name: scores.to_dict() for name, scores in self.by_class.items()}}
+        return {**means, "classes": {name: asdict(scores) for name, scores in self.by_class.items()}}
 
 
 def localize_scores(true: IntArray, found: IntArray, confidence: FloatArray | None = None) -> LocalizeScores:
@@ -93,24 +89,6 @@ def average_precision(correct: npt.NDArray[np.bool_], confidence: FloatArray) ->
     hits = np.cumsum(correct[order])[ends]
     best = np.maximum.accumulate((hits / (ends + 1.0))[::-1])[::-1]
     return float(np.sum(np.diff(hits, prepend=0) * best) / len(order))
-
-
-def pooled(parts: Sequence[LocalizeScores]) -> LocalizeScores:
-    """Scores of several folds as one: means over all images. AP is the images' mean of the folds' APs, since scores of
-    models that were trained apart are not on one scale."""
-    sizes = np.array([part.n for part in parts], dtype=np.float64)
-    aps = [part.ap for part in parts]
-    known = [ap for ap in aps if ap is not None]
-
-    def mean(values: Sequence[float]) -> float:
-        return float(np.average(values, weights=sizes))
-
-    return LocalizeScores(
-        mean([part.corloc for part in parts]),
-        mean(known) if len(known) == len(aps) else None,
-        mean([part.mean_iou for part in parts]),
-        int(sizes.sum()),
-    )
 
 
 # --- baselines

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ from casimir.costs import IoU
 from casimir.objective import Objective
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray, IntArray
-from casimir.solvers.base import Solver
-from casimir.solvers.run import Callback
 from casimir.structures import Candidates
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.localize.candidates import CandidateSet
@@ -27,7 +25,7 @@ from casimir.tasks.localize.recipe import Recipe
 from casimir.tasks.localize.scores import EluScore, LinearScore, make_score
 from casimir.tasks.localize.solvers import solver_for
 from casimir.tasks.localize.store import Progress, collect
-from casimir.tasks.training import Run, fit, load_as
+from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "localize"
 
@@ -96,7 +94,9 @@ class LocalizeModel:
 
     def evaluate(self, candidates: CandidateSet) -> dict[str, LocalizeScores]:
         """Scores of the model and of its baselines on pictures whose boxes are known."""
-        return compared(candidates, self.find(candidates))
+        found, truth = self.find(candidates), known_boxes(candidates)
+        ours = localize_scores(truth, found.boxes, found.confidence)
+        return {"casimir": ours, **baselines(candidates.boxes, truth)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder that `casimir.load` reads."""
@@ -117,18 +117,13 @@ class LocalizeModel:
 def train(
     candidates: CandidateSet,
     descriptor: Descriptor,
+    how: Training = DEFAULT,
     *,
     score: str = "linear",
     hidden: int = 16,
     features: str | None = None,
     top: int = 1000,
     target: str = "object",
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int | None = None,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
 ) -> LocalizeModel:
     """Learn to score candidates, with the cost 1 - IoU; the truth is the candidate that overlaps most with the box.
 
@@ -138,25 +133,17 @@ def train(
     features    how descriptors and boxes become features: "full", "geometry", "paper" or "raw", see `FeatureMap`. None
                 is "full", and "geometry" for the score "elu"
     top         as given to `collect`; predicting uses the same
-    lam         None is 1/n
-    epochs      None is 500 for the linear score, 15 for the other
+    lam, epochs of `how`: None is 1/n, and 500 for the linear score, 15 for the other
     """
     truth = known_boxes(candidates)
     if not len(truth):
         raise ValueError("Training needs at least one picture.")
     phi = FeatureMap(descriptor.cells, descriptor.channels, default_kind(score) if features is None else features)
     form = make_score(score, phi.cells, phi.n_channels, hidden)
-    lam = 1.0 / len(truth) if lam is None else lam
+    lam = how.lam_or(1.0 / len(truth))
     objective = training_objective(candidates, phi, form, lam)
-    result = fit(
-        objective,
-        solver=solver_for(solver, form.name),
-        tol=tol,
-        epochs=form.epochs if epochs is None else epochs,
-        seed=seed,
-        callbacks=callbacks,
-        w0=form.start(seed),
-    )
+    how = replace(how, solver=solver_for(how.solver, form.name), epochs=how.epochs_or(form.epochs))
+    result = fit(objective, how, w0=form.start(how.seed))
     recipe, run = Recipe.of(descriptor, phi, top), Run.of(result, lam, objective.is_convex)
     return LocalizeModel(target, recipe, form, result.w, list(candidates.names), run)
 
@@ -187,25 +174,11 @@ def find_best(models: Sequence[LocalizeModel], candidates: CandidateSet) -> list
     return found
 
 
-def compared(candidates: CandidateSet, found: Found) -> dict[str, LocalizeScores]:
-    """Scores of what was found, then of the baselines on the same candidates."""
-    truth = known_boxes(candidates)
-    return {
-        "casimir": localize_scores(truth, found.boxes, found.confidence),
-        **baselines(candidates.boxes, truth),
-    }
-
-
 def known_boxes(candidates: CandidateSet) -> IntArray:
     """int64[n, 4]: the true boxes, which training and evaluation need."""
     if candidates.truth is None:
         raise ValueError("Some pictures have no box; training and evaluation need the box of every picture.")
     return candidates.truth
-
-
-def load_model(path: str | os.PathLike[str]) -> LocalizeModel:
-    """The model in the folder `path`."""
-    return load_as(path, LocalizeModel, "casimir train localize")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LocalizeModel:

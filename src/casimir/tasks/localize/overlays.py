@@ -19,6 +19,7 @@ from casimir.tasks.panels import (
     PREDICTED,
     TRUTH,
     Colour,
+    Drawing,
     Image,
     captioned,
     enlarged,
@@ -54,10 +55,6 @@ class Overlay:
     picture: Picture
     guesses: Mapping[str, Guess]
     colours: Mapping[str, Colour] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.picture.name
 
     @property
     def rank(self) -> float:
@@ -105,4 +102,5 @@ def write_overlays(folder: Path, overlays: Sequence[Overlay]) -> list[Path]:
     has_truth = any(overlay.has_truth for overlay in overlays)
     blue = "blue: the truth;  from the worst to the best" if has_truth else "from the least score to the largest"
     legend = f"{'other colours' if overlays[0].colours else 'orange'}: what was found;  {blue}"
-    return write_pictures(folder, overlays, _COLUMNS, legend)
+    results = [Drawing(one.picture.name, one.rank, one.draw) for one in overlays]
+    return write_pictures(folder, results, _COLUMNS, legend)

@@ -18,7 +18,7 @@ from casimir.tasks.localize.model import KIND, Found, LocalizeModel, decode_mode
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.localize.recipe import Recipe
 from casimir.tasks.localize.store import Progress
-from casimir.tasks.training import Run
+from casimir.tasks.training import DEFAULT, Run, Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +75,15 @@ class ClassModels:
 def train_classes(
     candidates: Mapping[str, CandidateSet],
     descriptor: Descriptor,
+    how: Training = DEFAULT,
     *,
-    lam: float | None = None,
     begin: Callable[[str, int], None] = lambda name, n: None,
     **settings: Any,
 ) -> ClassModels:
     """`train` for every class, on its own pictures.
 
-    lam       of all classes as one problem, see `ClassModels.run`: a class with n of the N objects is trained with
-              lam N / n. None is 1/N, which is 1/n for a class
+    lam       of `how`: that of all classes as one problem, see `ClassModels.run`; a class with n of the N objects is
+              trained with lam N / n. None is 1/N, which is 1/n for a class
     begin     called with the name of a class and the number of its pictures before it is trained
     settings  as for `train`
 
@@ -95,8 +95,8 @@ def train_classes(
         if not len(own):
             raise ValueError(f"No picture to train on has an object of the class {name!r}. Leave the class out.")
         begin(name, len(own))
-        share = None if lam is None else lam * total / len(own)
-        models.append(train(own, descriptor, target=name, lam=share, **settings))
+        share = None if how.lam is None else how.lam * total / len(own)
+        models.append(train(own, descriptor, replace(how, lam=share), target=name, **settings))
         if models[-1].run.status == "interrupted":
             break
     return ClassModels(models)

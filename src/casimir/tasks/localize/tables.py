@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from casimir.tasks.boxes.images import CLASS, read_images, read_table
+from casimir.tasks.boxes.images import CLASS, SIDES, format_table, read_images, read_table
 from casimir.tasks.localize.model import Found
 from casimir.tasks.localize.pictures import Picture
 from casimir.tasks.localize.voc import read_voc
 from casimir.tasks.segment.pictures import image_files
 
-_SIDES = ("top", "left", "bottom", "right")
 _NEEDED = "a VOC folder (with Annotations/), or a CSV table with the columns image,top,left,bottom,right"
 
 
@@ -68,12 +65,10 @@ def format_found(names: Sequence[str], found: Found | Mapping[str, Found]) -> st
 
     What was found by class has the column class after the image, and a line per class.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     by_class = found if isinstance(found, Mapping) else {None: found}
-    writer.writerow(["image", *([CLASS] if isinstance(found, Mapping) else []), *_SIDES, "score"])
+    rows = [["image", *([CLASS] if isinstance(found, Mapping) else []), *SIDES, "score"]]
     for i, name in enumerate(names):
         for kind, own in by_class.items():
             what = [] if kind is None else [kind]
-            writer.writerow([name, *what, *own.boxes[i].tolist(), f"{own.confidence[i]:.6g}"])
-    return text.getvalue()
+            rows.append([name, *what, *own.boxes[i].tolist(), f"{own.confidence[i]:.6g}"])
+    return format_table(rows)

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from casimir.tasks.task import Given, Opt, Table, Task, later
+from casimir.tasks.task import Given, Table, Task, later, opt
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.scores import IntArray
@@ -30,52 +30,37 @@ _BOTH = (
 
 @dataclass(frozen=True)
 class Options:
-    classes: Annotated[
-        list[str] | None,
-        Opt("Which objects to find, such as dog; several times, or dog,cat, for several.", "NAME", name="--class"),
-    ] = None
-    split: Annotated[
-        str | None, Opt("List of images, such as val. Default: trainval, or train where there is none.", metavar="NAME")
-    ] = None
-    weights: Annotated[
-        Path | None,
-        Opt("Weights of AlexNet, .npz or torchvision's .pth. Default: HOG and colours.", metavar="FILE"),
-    ] = None
-    context: Annotated[
-        float | None,
-        Opt("AlexNet also sees the box made X times as large, such as 2; takes twice the time.", metavar="X"),
-    ] = None
-    cache: Annotated[
-        Path | None,
-        Opt(
-            "Folder that keeps the features, so that they are computed once. Default: ~/.cache/casimir.", metavar="DIR"
-        ),
-    ] = None
-    no_cache: Annotated[bool, Opt("Keep no features.")] = False
-    score: Annotated[
-        str, Opt("How a box is scored: linear, or the paper's non-linear elu.", choices=("linear", "elu"))
-    ] = "linear"
-    features: Annotated[
-        str | None,
-        Opt(
-            "Of a box: paper, geometry (where it lies too), full (what is near too), raw. Default: full; elu geometry.",
-            choices=("full", "geometry", "paper", "raw"),
-            metavar="NAME",
-        ),
-    ] = None
-    top: Annotated[int, Opt("Candidate boxes per image at most.", metavar="N", low=1)] = 1000
+    classes: list[str] | None = opt(
+        "Which objects to find, such as dog; several times, or dog,cat, for several.", metavar="NAME", name="--class"
+    )
+    split: str | None = opt(
+        "List of images, such as val. Default: trainval, or train where there is none.", metavar="NAME"
+    )
+    weights: Path | None = opt(
+        "Weights of AlexNet, .npz or torchvision's .pth. Default: HOG and colours.", metavar="FILE"
+    )
+    context: float | None = opt(
+        "AlexNet also sees the box made X times as large, such as 2; takes twice the time.", metavar="X"
+    )
+    cache: Path | None = opt(
+        "Folder that keeps the features, so that they are computed once. Default: ~/.cache/casimir.", metavar="DIR"
+    )
+    no_cache: bool = opt("Keep no features.", False)
+    score: str = opt("How a box is scored: linear, or the paper's non-linear elu.", "linear", choices=("linear", "elu"))
+    features: str | None = opt(
+        "Of a box: paper, geometry (where it lies too), full (what is near too), raw. Default: full; elu geometry.",
+        choices=("full", "geometry", "paper", "raw"),
+        metavar="NAME",
+    )
+    top: int = opt("Candidate boxes per image at most.", 1000, metavar="N", low=1)
 
 
 @dataclass(frozen=True)
 class UseOptions:
-    split: Annotated[str | None, Opt("Which list of images of a VOC folder to take.", metavar="NAME")] = None
-    weights: Annotated[Path | None, Opt("Weights of AlexNet. Default: the file used in training.", metavar="FILE")] = (
-        None
-    )
-    cache: Annotated[Path | None, Opt("Folder that keeps features.", metavar="DIR")] = None
-    pictures: Annotated[
-        Path | None, Opt("Folder for pictures with the boxes drawn in them.", metavar="DIR", only="predict")
-    ] = None
+    split: str | None = opt("Which list of images of a VOC folder to take.", metavar="NAME")
+    weights: Path | None = opt("Weights of AlexNet. Default: the file used in training.", metavar="FILE")
+    cache: Path | None = opt("Folder that keeps features.", metavar="DIR")
+    pictures: Path | None = opt("Folder for pictures with the boxes drawn in them.", metavar="DIR", only="predict")
 
 
 def check(given: Given, pictures: Path | None) -> None:
@@ -170,20 +155,15 @@ def train(images: Images, given: Given, callbacks: tuple[Any, ...]) -> Model:
     assert images.descriptor is not None
     with given.kept(_cache_folder(o.cache, o.no_cache) if given.has_data else o.cache):
         candidates = {name: images.labelled(name) for name in targets}
-        n = sum(map(len, candidates.values()))
-        settings = {
-            **given.fit.arguments(n),
-            "solver": localize.solver_for(given.fit.solver, o.score),
-            "score": o.score,
-            "features": o.features,
-            "top": o.top,
-            "callbacks": callbacks,
-        }
+        how = given.fit.training(sum(map(len, candidates.values())), callbacks)
+        settings = {"score": o.score, "features": o.features, "top": o.top}
         if len(targets) == 1:
-            return localize.train(candidates[targets[0]], images.descriptor, target=targets[0], **settings)
-        return localize.train_classes(
-            candidates, images.descriptor, begin=lambda name, n: given.say(f"{name}: {n:,} images"), **settings
-        )
+            return localize.train(candidates[targets[0]], images.descriptor, how, target=targets[0], **settings)
+
+        def begin(name: str, n: int) -> None:
+            given.say(f"{name}: {n:,} images")
+
+        return localize.train_classes(candidates, images.descriptor, how, begin=begin, **settings)
 
 
 def score(model: Model, images: Images, given: Given) -> Scores:

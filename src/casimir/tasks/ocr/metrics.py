@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -17,10 +16,6 @@ class LetterScores:
     word_accuracy: float
     letters: int
     words: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The scores by name, for JSON."""
-        return asdict(self)
 
 
 def letter_scores(truth: Sequence[str], predicted: Sequence[str]) -> LetterScores:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
+from casimir.estimators.sequence_tagger import SequenceTagger
 from casimir.estimators.state import decode_tagger, encode_tagger
 from casimir.persistence import save_folder
-from casimir.solvers.base import Solver
 from casimir.tasks.ocr.features import FEATURE_SETS, pack_words
 from casimir.tasks.ocr.metrics import LetterScores, letter_scores
 from casimir.tasks.ocr.words import HEIGHT, WIDTH, WordImages
-from casimir.tasks.training import Run, load_as
+from casimir.tasks.training import DEFAULT, Run, Training
 
 KIND = "ocr"
 
@@ -38,8 +37,7 @@ class OCRModel:
     @property
     def run(self) -> Run:
         """How training ended."""
-        t = self.tagger
-        return Run.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
+        return Run.of_tagger(self.tagger)
 
     def read(self, words: WordImages) -> list[str]:
         """What the words say."""
@@ -64,23 +62,14 @@ class OCRModel:
 
 
 def train(
-    words: WordImages,
-    *,
-    feature_set: str = "strokes",
-    chained: bool = True,
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[TaggerCallback] = (),
+    words: WordImages, how: Training = DEFAULT, *, feature_set: str = "strokes", chained: bool = True
 ) -> OCRModel:
     """Learn to read from words with known letters.
 
     feature_set  "strokes", or "pixels" for the plain pixels
     chained      False learns letters one by one, without their neighbours
-    lam          None is what suits the features (FEATURE_SETS), divided by the number of words, or of letters
-    callbacks    as in `SequenceTagger.fit`
+    lam          of `how`: None is what suits the features (FEATURE_SETS), divided by the number of words, or of letters
+    callbacks    of `how`: as in `SequenceTagger.fit`
     """
     if feature_set not in FEATURE_SETS:
         raise ValueError(f"feature_set={feature_set!r}; it must be one of {', '.join(FEATURE_SETS)}.")
@@ -88,20 +77,9 @@ def train(
     labels = [list(word) for word in given.texts()]
     if not labels:
         raise ValueError(f"{words.name} has no words to train on.")
-    tagger = SequenceTagger(
-        lam=FEATURE_SETS[feature_set].lam / len(given) if lam is None else lam,
-        solver=solver,
-        tol=tol,
-        random_state=seed,
-        max_epochs=epochs,
-    )
-    tagger.fit(pack_words(given, feature_set), labels, callbacks=callbacks)
+    tagger = how.tagger(FEATURE_SETS[feature_set].lam / len(given))
+    tagger.fit(pack_words(given, feature_set), labels, callbacks=how.callbacks)
     return OCRModel(tagger, feature_set, tuple(np.unique(words.folds).tolist()), chained)
-
-
-def load_model(path: str | os.PathLike[str]) -> OCRModel:
-    """The model of handwritten words in the folder `path`."""
-    return load_as(path, OCRModel, "casimir train ocr")
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> OCRModel:

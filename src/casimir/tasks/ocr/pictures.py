@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,38 +10,28 @@ import numpy.typing as npt
 
 from casimir.tasks.ocr.words import WordImages
 from casimir.tasks.opencv import opencv
-from casimir.tasks.panels import PREDICTED, TRUTH, Colour, Image, captioned, write_pictures
+from casimir.tasks.panels import PREDICTED, TRUTH, Colour, Drawing, Image, captioned, write_pictures
 
 _SCALE, _GAP, _LINE = 6, 6, 34  # of a pixel; pixels between letters; of a line of text
 _INK = (40, 40, 40)
 _LEGEND = "below each letter what was read;  orange: wrong, and the truth below it in blue;  from the worst to the best"
 
 
-@dataclass(frozen=True, eq=False)
-class ReadWord:
-    """pixels bool[n, 16, 8] of a word of n letters; what it says and what was read"""
+def read_word(pixels: npt.NDArray[np.bool_], truth: str, read: str) -> Drawing:
+    """pixels bool[n, 16, 8] of a word of n letters; what it says and what was read."""
+    right = sum(a == b for a, b in zip(truth, read, strict=True)) / len(truth)
 
-    pixels: npt.NDArray[np.bool_]
-    truth: str
-    read: str
+    def draw() -> Image:
+        letters = [_letter(*one) for one in zip(pixels, truth, read, strict=True)]
+        return captioned(np.concatenate(letters, axis=1), f"{truth}: {right:.0%} of the letters")
 
-    @property
-    def name(self) -> str:
-        return self.truth
-
-    @property
-    def rank(self) -> float:
-        return sum(a == b for a, b in zip(self.truth, self.read, strict=True)) / len(self.truth)
-
-    def draw(self) -> Image:
-        letters = [_letter(*one) for one in zip(self.pixels, self.truth, self.read, strict=True)]
-        return captioned(np.concatenate(letters, axis=1), f"{self.truth}: {self.rank:.0%} of the letters")
+    return Drawing(truth, right, draw)
 
 
 def write_words(folder: Path, words: WordImages, read: Sequence[str]) -> list[Path]:
     parts = np.split(words.pixels, words.offsets[1:-1])
-    results = [ReadWord(*one) for one in zip(parts, words.texts(), read, strict=True)]
-    return write_pictures(folder, results, columns=3, legend=_LEGEND)
+    drawings = [read_word(*one) for one in zip(parts, words.texts(), read, strict=True)]
+    return write_pictures(folder, drawings, columns=3, legend=_LEGEND)
 
 
 def _letter(pixels: npt.NDArray[np.bool_], truth: str, read: str) -> Image:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from casimir.tasks.task import Given, Opt, Task, later, random_split
+from casimir.tasks.task import Given, Task, later, opt, random_split
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
-    from casimir.tasks.ocr.metrics import LetterScores
     from casimir.tasks.ocr.model import OCRModel
     from casimir.tasks.ocr.words import WordImages
 
@@ -20,15 +19,15 @@ _DRAWN_FROM = 1000  # words
 
 @dataclass(frozen=True)
 class Options:
-    train_folds: Annotated[
-        str, Opt("Folds of the file to train on; the rest is held out, unless --held-out says what.", metavar="N,N,..")
-    ] = "0"
-    features: Annotated[str, Opt("Feature set.", choices=("strokes", "pixels"))] = "strokes"
+    train_folds: str = opt(
+        "Folds of the file to train on; the rest is held out, unless --held-out says what.", "0", metavar="N,N,.."
+    )
+    features: str = opt("Feature set.", "strokes", choices=("strokes", "pixels"))
 
 
 @dataclass(frozen=True)
 class UseOptions:
-    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
+    keep_gold: bool = opt("Write the true labels too, before the predicted ones.", False, only="predict")
 
 
 def check(given: Given, pictures: Path | None) -> None:
@@ -84,16 +83,11 @@ def train(words: WordImages, given: Given, callbacks: tuple[Any, ...], chained: 
     from casimir.tasks.ocr import model
 
     n = len(words) if chained else len(words.pixels)
-    arguments = given.fit.arguments(n)
-    return model.train(words, feature_set=given.options.features, chained=chained, callbacks=callbacks, **arguments)
+    return model.train(words, given.fit.training(n, callbacks), feature_set=given.options.features, chained=chained)
 
 
 def baselines(words: WordImages, given: Given) -> dict[str, OCRModel]:
     return {ALONE: train(words, given, (), chained=False)}
-
-
-def score(model: OCRModel, words: WordImages, given: Given) -> LetterScores:
-    return model.evaluate(words)
 
 
 def draw(folder: Path, results: Sequence[tuple[OCRModel, WordImages]], given: Given) -> list[Path]:
@@ -140,7 +134,6 @@ TASK = Task(
     split=split,
     train=train,
     baselines=baselines,
-    score=score,
     pictures=draw,
     write=write,
     decode=later("casimir.tasks.ocr.model", "decode_model"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,10 +22,6 @@ class SegmentScores:
     iou: float
     mean_iou: float
     pictures: int
-
-    def to_dict(self) -> dict[str, float]:
-        """The scores by name, for JSON."""
-        return asdict(self)
 
 
 def segment_scores(truth: Sequence[Mask], predicted: Sequence[Mask]) -> SegmentScores:

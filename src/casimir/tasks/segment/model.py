@@ -13,8 +13,6 @@ from casimir.objective import Objective
 from casimir.penalties import Ridge
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray
-from casimir.solvers.base import Solver
-from casimir.solvers.run import Callback
 from casimir.tasks.arrays import checked_array
 from casimir.tasks.segment.boundaries import N_EDGE_FEATURES
 from casimir.tasks.segment.features import Features, learn_features, resized_mask
@@ -23,7 +21,7 @@ from casimir.tasks.segment.looks import Track
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture, check_image
 from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_features
-from casimir.tasks.training import Run, fit, load_as
+from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "segment"
 DEFAULT_LAM = 0.01  # times 1/n
@@ -71,53 +69,28 @@ class SegmentModel:
 
 
 def train(
-    pictures: Sequence[Picture],
-    *,
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
-    track: Track = lambda items, what: items,
+    pictures: Sequence[Picture], how: Training = DEFAULT, track: Track = lambda items, what: items
 ) -> SegmentModel:
     """Learn features and weights from pictures with masks.
 
-    lam    None is 0.01 / n, chosen by cross-validation on the training half of the Weizmann horses
+    lam    of `how`: None is 0.01 / n, chosen by cross-validation on the training half of the Weizmann horses
     track  wraps the list of pictures to look at, e.g. to show progress
     """
-    features, graphs = learn_features(pictures, seed, track)
-    return train_weights(
-        features, graphs, lam=lam, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks
-    )
+    return train_weights(*learn_features(pictures, how.seed, track), how)
 
 
 def train_weights(
-    features: Features,
-    graphs: Sequence[ImageGraph],
-    *,
-    edges: bool = True,
-    lam: float | None = None,
-    solver: str | Solver = "auto",
-    tol: float = 1e-2,
-    epochs: int = 500,
-    seed: int = 0,
-    callbacks: Iterable[Callback] = (),
+    features: Features, graphs: Sequence[ImageGraph], how: Training = DEFAULT, *, edges: bool = True
 ) -> SegmentModel:
     """The weights alone, given what `learn_features` found; edges=False is the baseline without smoothness."""
     used = list(graphs) if edges else [graph.without_edges() for graph in graphs]
     truth = [graph.truth for graph in used if graph.truth is not None]
-    chosen = DEFAULT_LAM / len(used) if lam is None else lam
+    lam = how.lam_or(DEFAULT_LAM / len(used))
     cost = PixelHamming([graph.share for graph in used])
-    penalty = Ridge(chosen, nonnegative=edge_weights(used))
+    penalty = Ridge(lam, nonnegative=edge_weights(used))
     objective = Objective(CutModel(used), structure(used), cost, truth, penalty)
-    result = fit(objective, solver=solver, tol=tol, epochs=epochs, seed=seed, callbacks=callbacks)
-    return SegmentModel(features, result.w, edges, Run.of(result, chosen))
-
-
-def load_model(path: str | os.PathLike[str]) -> SegmentModel:
-    """The segmentation model in the folder `path`."""
-    return load_as(path, SegmentModel, "casimir train segment")
+    result = fit(objective, how)
+    return SegmentModel(features, result.w, edges, Run.of(result, lam))
 
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SegmentModel:

@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from casimir.tasks.opencv import opencv
-from casimir.tasks.panels import PREDICTED, TRUTH, beside, captioned, enlarged, write_pictures
+from casimir.tasks.panels import PREDICTED, TRUTH, Drawing, beside, captioned, enlarged, write_pictures
 from casimir.tasks.segment.metrics import segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture
 
 
-@dataclass(frozen=True, eq=False)
-class Overlay:
-    """A picture with its mask and a predicted one."""
+def overlay(picture: Picture, predicted: Mask) -> Drawing:
+    """Three panels: the image, the prediction and the truth."""
+    image, truth = picture.image, picture.mask
+    assert truth is not None
+    overlap = segment_scores([truth], [predicted]).iou
 
-    picture: Picture
-    predicted: Mask
-
-    @property
-    def name(self) -> str:
-        return self.picture.name
-
-    @property
-    def rank(self) -> float:
-        assert self.picture.mask is not None
-        return segment_scores([self.picture.mask], [self.predicted]).iou
-
-    def draw(self) -> Image:
-        """Three panels: the image, the prediction and the truth."""
-        assert self.picture.mask is not None
+    def draw() -> Image:
         panels = [
-            captioned(enlarged(self.picture.image), self.picture.name),
-            captioned(tinted(self.picture.image, self.predicted, PREDICTED), f"predicted, IoU {self.rank:.2f}"),
-            captioned(tinted(self.picture.image, self.picture.mask, TRUTH), "truth"),
+            captioned(enlarged(image), picture.name),
+            captioned(tinted(image, predicted, PREDICTED), f"predicted, IoU {overlap:.2f}"),
+            captioned(tinted(image, truth, TRUTH), "truth"),
         ]
         return beside(panels)
 
+    return Drawing(picture.name, overlap, draw)
+
 
 def write_overlays(folder: Path, pictures: Sequence[Picture], predicted: Sequence[Mask]) -> list[Path]:
-    return write_pictures(folder, [Overlay(*pair) for pair in zip(pictures, predicted, strict=True)])
+    return write_pictures(folder, [overlay(*pair) for pair in zip(pictures, predicted, strict=True)])
 
 
 def tinted(image: Image, mask: Mask, colour: tuple[int, int, int]) -> Image:

@@ -88,8 +88,8 @@ def prepare(pictures: Sequence[Picture], given: Given) -> Learned:
 def train(learned: Learned, given: Given, callbacks: tuple[Any, ...], edges: bool = True) -> SegmentModel:
     from casimir.tasks.segment.model import train_weights
 
-    arguments = given.fit.arguments(len(learned.graphs))
-    return train_weights(learned.features, learned.graphs, edges=edges, callbacks=callbacks, **arguments)
+    how = given.fit.training(len(learned.graphs), callbacks)
+    return train_weights(learned.features, learned.graphs, how, edges=edges)
 
 
 def baselines(learned: Learned, given: Given) -> dict[str, SegmentModel]:

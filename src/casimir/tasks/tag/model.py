@@ -17,6 +17,7 @@ from casimir.metrics.entities import EntityScores, entity_scores
 from casimir.metrics.schemes import Scheme, convert
 from casimir.metrics.tokens import TokenScores, token_scores
 from casimir.persistence import save_folder
+from casimir.persistence.load import load
 from casimir.tasks.tag.boost import best_boost, boosted
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
 from casimir.tasks.tag.corpus import Corpus, Sentence
@@ -24,7 +25,7 @@ from casimir.tasks.tag.documents import have_company
 from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, READ_DOCUMENTS, iter_features
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
-from casimir.tasks.training import Run, load_as
+from casimir.tasks.training import Run
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
     from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
@@ -77,8 +78,7 @@ class TagModel:
     @property
     def run(self) -> Run:
         """How training ended."""
-        t = self.tagger
-        return Run.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
+        return Run.of_tagger(self.tagger)
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence; spans in the scheme that came in, or else in that of the training file."""
@@ -224,7 +224,13 @@ def apart(sentence: Sentence) -> Sentence:
 
 def load_model(path: str | os.PathLike[str]) -> TagModel:
     """The tagger in the folder `path`."""
-    return load_as(path, TagModel, "casimir train tag")
+    model = load(path)
+    if not isinstance(model, TagModel):
+        raise ValueError(
+            f"'{path}' holds a {type(model).__name__}, not a TagModel. Give a folder made by `casimir train tag`, or "
+            "use casimir.load in Python."
+        )
+    return model
 
 
 def decode_model(

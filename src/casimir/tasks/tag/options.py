@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from casimir.tasks.tag.boost import AUTO, parse_boost
 from casimir.tasks.tag.clusters import read_clusters
@@ -14,88 +13,62 @@ from casimir.tasks.tag.costs import parse_costs
 from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.gazetteers import read_gazetteers
 from casimir.tasks.tag.lexicons import Lexicons
-from casimir.tasks.task import Given, Opt
+from casimir.tasks.task import Given, opt
 
 
 @dataclass(frozen=True)
 class Options:
     """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
 
-    word: Annotated[int, Opt("The column of the word, counted from 1.", metavar="COLUMN", low=1)] = 1
-    label: Annotated[
-        int | None, Opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
-    ] = None
-    features: Annotated[
-        str | None,
-        Opt(
-            "One of default, pairs, chunks, paper; by default pairs for labels that are not spans.",
-            metavar="NAME",
-            choices=tuple(FEATURE_SETS),
-        ),
-    ] = None
-    columns: Annotated[
-        str | None,
-        Opt("Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"),
-    ] = None
-    loss: Annotated[str, Opt("Structural SVM or CRF.", choices=("hinge", "crf"))] = "hinge"
-    cost: Annotated[
-        str | None,
-        Opt(
-            "Costs of mistakes, TRUE:PREDICTED=X; '*:O=3' makes a missed entity cost 3. Default: 1 each.",
-            metavar="T:P=X,...",
-        ),
-    ] = None
-    n_features: Annotated[
-        int | None,
-        Opt(
-            "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.",
-            metavar="N",
-            low=1,
-        ),
-    ] = None
-    exact_vocabulary: Annotated[bool, Opt("Number every feature instead of hashing.")] = False
-    scheme: Annotated[
-        str,
-        Opt(
-            "IOB1, IOB2 or IOBES: to train with where labels write spans; predictions come in the file's own.",
-            metavar="NAME",
-            choices=("IOB1", "IOB2", "IOBES"),
-        ),
-    ] = "IOBES"
-    boost: Annotated[
-        str | None,
-        Opt(
-            "What to lower the score of O by, so that more entities are found; auto: what is best for F1 on --dev, or "
-            "on a fifth of --train. Default: auto with --dev and without --cost, else 0.",
-            metavar="X|auto",
-        ),
-    ] = None
-    clusters: Annotated[
-        Path | None,
-        Opt("Clusters of words: bits, word and count per line, or word and cluster, between tabs.", metavar="FILE"),
-    ] = None
-    gazetteer: Annotated[
-        list[Path] | None,
-        Opt("Names, one per line, with a type behind a tab or the file's name as type. Repeatable.", metavar="FILE"),
-    ] = None
+    word: int = opt("The column of the word, counted from 1.", 1, metavar="COLUMN", low=1)
+    label: int | None = opt("The column of the label, counted from 1. Default: the last.", metavar="COLUMN", low=1)
+    features: str | None = opt(
+        "One of default, pairs, chunks, paper; by default pairs for labels that are not spans.",
+        metavar="NAME",
+        choices=tuple(FEATURE_SETS),
+    )
+    columns: str | None = opt(
+        "Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"
+    )
+    loss: str = opt("Structural SVM or CRF.", "hinge", choices=("hinge", "crf"))
+    cost: str | None = opt(
+        "Costs of mistakes, TRUE:PREDICTED=X; '*:O=3' makes a missed entity cost 3. Default: 1 each.",
+        metavar="T:P=X,...",
+    )
+    n_features: int | None = opt(
+        "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.", metavar="N", low=1
+    )
+    exact_vocabulary: bool = opt("Number every feature instead of hashing.", False)
+    scheme: str = opt(
+        "IOB1, IOB2 or IOBES: to train with where labels write spans; predictions come in the file's own.",
+        "IOBES",
+        metavar="NAME",
+        choices=("IOB1", "IOB2", "IOBES"),
+    )
+    boost: str | None = opt(
+        "What to lower the score of O by, so that more entities are found; auto: what is best for F1 on --dev, or "
+        "on a fifth of --train. Default: auto with --dev and without --cost, else 0.",
+        metavar="X|auto",
+    )
+    clusters: Path | None = opt(
+        "Clusters of words: bits, word and count per line, or word and cluster, between tabs.", metavar="FILE"
+    )
+    gazetteer: list[Path] | None = opt(
+        "Names, one per line, with a type behind a tab or the file's name as type. Repeatable.", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True)
 class UseOptions:
-    text: Annotated[
-        bool, Opt("FILE is plain text, to be split into sentences and words.", name="--text", only="predict")
-    ] = False
-    json: Annotated[bool, Opt("Write JSON lines.", name="--json", only="predict")] = False
-    inline: Annotated[bool, Opt("Write sentences with spans in brackets.", name="--inline", only="predict")] = False
-    keep_gold: Annotated[bool, Opt("Write the true labels too, before the predicted ones.", only="predict")] = False
-    labelled: Annotated[
-        bool | None,
-        Opt(
-            "Whether the file has labels. Default: by the number of its columns.",
-            name="--labelled/--unlabelled",
-            only="predict",
-        ),
-    ] = None
+    text: bool = opt("FILE is plain text, to be split into sentences and words.", False, only="predict")
+    json: bool = opt("Write JSON lines.", False, only="predict")
+    inline: bool = opt("Write sentences with spans in brackets.", False, only="predict")
+    keep_gold: bool = opt("Write the true labels too, before the predicted ones.", False, only="predict")
+    labelled: bool | None = opt(
+        "Whether the file has labels. Default: by the number of its columns.",
+        name="--labelled/--unlabelled",
+        only="predict",
+    )
 
 
 def check(given: Given, pictures: Path | None) -> None:

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from casimir.datasets import load_news
 from casimir.features import DEFAULT_N_FEATURES
 from casimir.metrics.entities import EntityScores
@@ -24,19 +22,18 @@ from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_
 from casimir.tasks.tag.options import Options, UseOptions, boost_of, check, features_of, layout_of, lexicons_of
 from casimir.tasks.tag.plain import format_inline, parse_plain
 from casimir.tasks.tag.writer import format_conll
-from casimir.tasks.task import Given, Table, Task, lam_of
+from casimir.tasks.task import Given, Table, Task, label_table, later
 from casimir.tasks.text import read_text
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.estimators import SequenceTagger
-    from casimir.report import Report
     from casimir.tasks.tag.model import TagModel
     from casimir.tasks.tag.most_frequent import MostFrequent
 
 _SHOWN = 20  # labels in the table
 _BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
 _WHAT = "a column file or a file of JSON lines"
-_LAM = "3/n"  # better than 1/n on CoNLL-2003, WNUT-17 and UD English EWT
+_LAM = 3.0  # times 1/n; better than 1 on CoNLL-2003, WNUT-17 and UD English EWT
 
 
 # --- data
@@ -109,17 +106,11 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
 
 
 def _tagger(corpus: Corpus, given: Given) -> SequenceTagger:
-    from casimir.estimators import SequenceTagger
-
-    o, fit, features = given.options, given.fit, features_of(given.options, corpus)
+    o, features = given.options, features_of(given.options, corpus)
     labels = {one for tags in corpus.labels_for(Scheme(o.scheme) if corpus.scheme else None) for one in tags}
-    return SequenceTagger(
-        lam=lam_of(fit.lam or _LAM, len(corpus)),
+    return given.fit.training(len(corpus)).tagger(
+        _LAM / len(corpus),
         loss=o.loss,
-        solver=fit.solver,
-        tol=fit.tol,
-        random_state=fit.seed,
-        max_epochs=fit.epochs or 500,
         n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS[features],
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
@@ -147,10 +138,6 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
 
-def calibrate(model: TagModel, dev: Corpus, given: Given) -> None:
-    model.calibrate(dev)
-
-
 # --- results
 
 
@@ -163,16 +150,12 @@ def score(model: TagModel | MostFrequent, corpus: Corpus, given: Given) -> Entit
 def details(scores: EntityScores | TokenScores) -> list[Table]:
     low, high = scores.interval()
     if isinstance(scores, EntityScores):
-        counts = [*scores.by_type.items(), ("all", scores.overall)]
-        rows = [(kind or "(no type)", c.precision, c.recall, c.f1, c.support) for kind, c in counts]
+        counts = {kind or "(no type)": c for kind, c in scores.by_type.items()} | {"all": scores.overall}
         note = f"F1 {low:.4f} to {high:.4f} at 95 % (bootstrap)\ntoken accuracy {scores.accuracy:.4f}"
         note += f" over {scores.tokens:,} tokens"
-        return [Table(["type", "precision", "recall", "F1", "entities"], rows, note)]
-    counts = list(scores.by_label.items())
-    rows = [(label, c.precision, c.recall, c.f1, c.support) for label, c in counts[:_SHOWN]]
-    more = f"and {len(counts) - _SHOWN} labels more\n" if len(counts) > _SHOWN else ""
+        return [label_table("type", "entities", counts, len(counts), note)]
     note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap)\n{scores.sentences:.4f} of sentences without mistake"
-    return [Table(["label", "precision", "recall", "F1", "tokens"], rows, more + note)]
+    return [label_table("label", "tokens", scores.by_label, _SHOWN, note)]
 
 
 def figures(model: TagModel) -> dict[str, Any]:
@@ -214,18 +197,6 @@ def _placed(corpus: Corpus) -> Corpus:
     return replace(corpus, records=records)
 
 
-def report(model: TagModel, corpus: Corpus, given: Given) -> Report:
-    from casimir.tasks.tag.reporting import corpus_report
-
-    return corpus_report(model, corpus)
-
-
-def decode(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], kind: str = "tag") -> TagModel | MostFrequent:
-    from casimir.tasks.tag.model import decode_model
-
-    return decode_model(meta, arrays, kind)
-
-
 def tagging_task(
     name: str,
     has_spans: bool | None = None,
@@ -246,13 +217,13 @@ def tagging_task(
         train=partial(train, kind=name),
         baselines=partial(baselines, kind=name),
         watch=watch,
-        calibrate=calibrate,
+        calibrate=lambda model, dev, given: model.calibrate(dev),
         score=score,
         details=details,
         figures=figures,
         write=write,
-        report=report,
-        decode=partial(decode, kind=name),
+        report=lambda model, corpus, given: later("casimir.tasks.tag.reporting", "corpus_report")(model, corpus),
+        decode=partial(later("casimir.tasks.tag.model", "decode_model"), kind=name),
         **texts,
     )
 
