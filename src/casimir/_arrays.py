@@ -8,6 +8,7 @@ from casimir._native import core
 from casimir.scores import FloatArray
 
 _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
+_BLOCK = 2**15  # numbers: three of them fit into a second-level cache
 
 
 def aligned_zeros(n: int) -> FloatArray:
@@ -16,6 +17,21 @@ def aligned_zeros(n: int) -> FloatArray:
     padded = np.zeros(n + extra)
     skip = -padded.ctypes.data % _ALIGNMENT // padded.itemsize
     return padded[skip : skip + n]
+
+
+def move_towards(out: FloatArray, target: FloatArray, share: float) -> None:
+    """out += share (target - out), without memory for the difference."""
+    for start in range(0, len(out), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] += share * (target[part] - out[part])
+
+
+def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
+    """out = scale out + factor x, without memory for the product."""
+    for start in range(0, len(out), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] *= scale
+        out[part] += factor * x[part]
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

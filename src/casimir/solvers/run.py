@@ -188,7 +188,7 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._best, self._best_w = value, w.copy()
+            self._keep(value, w)
         if dual is not None:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
@@ -229,6 +229,14 @@ class Recorder:
                 self._best, self._best_w = value, start.copy()
         gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
+
+    def _keep(self, value: float, w: FloatArray) -> None:
+        """A new best point, in the memory of the last one."""
+        self._best = value
+        if self._best_w is None:
+            self._best_w = w.copy()
+        else:
+            self._best_w[:] = w
 
     @contextmanager
     def _pause(self) -> Iterator[None]:
