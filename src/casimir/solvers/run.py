@@ -11,6 +11,7 @@ from numbers import Real
 
 import numpy as np
 
+from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.duality import DualPoint, relative_gap
 from casimir.errors import BrokenCertificate, Diverged
@@ -83,7 +84,7 @@ def minimize(
         raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
-    start = np.zeros(objective.n_params) if w0 is None else _checked_start(objective, w0)
+    start = aligned_zeros(objective.n_params) if w0 is None else _checked_start(objective, w0)
     if not np.isfinite(objective.penalty.value(start)):
         where = "w = 0" if w0 is None else "w0"
         raise ValueError(f"{type(objective.penalty).__name__} is infinite at {where}; give a w0 that it allows.")
