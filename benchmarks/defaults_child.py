@@ -35,7 +35,7 @@ def _casimir(**parameters: Any) -> Fit:
 
 
 def _with_dev(data: TaggingSet) -> Any:
-    """A tenth of the training sentences are kept to choose the best epoch by; what the score is taken on is not seen."""
+    """A tenth of the training sentences choose the best epoch; those that the score is taken on have no say."""
     train, dev = ([i for i in range(len(data.X)) if (i % DEV_SHARE == 0) == is_dev] for is_dev in (False, True))
     X, y, X_dev, y_dev = ([rows[i] for i in part] for part in (train, dev) for rows in (data.X, data.y))
     return SequenceTagger(n_jobs=1).fit(X, y, X_dev=X_dev, y_dev=y_dev)
@@ -51,7 +51,7 @@ SYSTEMS: dict[str, Fit] = {
     "pa100": _crfsuite(algorithm="pa"),
     "lbfgs": _crfsuite(algorithm="lbfgs"),
 }
-"""CRFsuite's learners: AP and PA with 20 passes and with their own 100, L-BFGS with c1 = 0 and c2 = 1 until it stops."""
+"""CRFsuite's learners: AP and PA with 20 passes and with their own 100; L-BFGS with c1 = 0, c2 = 1 until it stops."""
 
 
 def main(system: str, data_name: str, model: str) -> None:
