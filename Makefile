@@ -47,6 +47,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.oracles
 	$(BIN)/python -m benchmarks.torch_losses
 	$(BIN)/python -m benchmarks.ner
+	$(BIN)/python -m benchmarks.defaults --quick
 
 docs: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[docs]"

@@ -46,3 +46,13 @@ def test_an_extra_never_asks_for_less_than_another() -> None:
         if sign == ">=":
             found.setdefault(name, set()).add(version)
     assert {name: floors for name, floors in found.items() if len(floors) > 1} == {}
+
+
+def test_bindings_call_no_macros_that_the_stable_abi_lacks() -> None:
+    """Such as PyBytes_GET_SIZE: Python 3.11 builds with them, and the wheel for 3.12 and later does not."""
+    macro = re.compile(r"\bPy[A-Z][A-Za-z]*_(?:GET|SET|AS|READ|DATA|KIND)(?:_[A-Z]+)*\b")
+    found = {
+        path.name: macro.findall(path.read_text(encoding="utf-8")) for path in (ROOT / "cpp" / "bind").glob("*.cpp")
+    }
+    assert found
+    assert not any(found.values()), found

@@ -89,3 +89,11 @@ def test_documentation_imports_nothing_private(page: Path) -> None:
 def test_private_imports_would_be_found() -> None:
     for line in ("from casimir._native import core", "import casimir.tasks._x", "from casimir import Chain, _arrays"):
         assert PRIVATE.search(line), line
+
+
+def test_signatures_name_aliases_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(EXTENSIONS))
+    plain = importlib.import_module("reference").with_plain_aliases
+    assert plain("-> list[list[TypeAliasForwardRef('Label')]]") == "-> list[list[Label]]"
+    assert plain(None) is None

@@ -235,8 +235,8 @@ class Walker {
   std::string_view text(nb::handle string) const {
     Py_ssize_t size = 0;
     if (PyBytes_Check(string.ptr())) {
-      size = PyBytes_GET_SIZE(string.ptr());
-      const char* raw = PyBytes_AS_STRING(string.ptr());
+      size = PyBytes_Size(string.ptr());
+      const char* raw = PyBytes_AsString(string.ptr());
       if (nb::steal(PyUnicode_DecodeUTF8(raw, size, nullptr)).is_valid()) return {raw, static_cast<std::size_t>(size)};
       PyErr_Clear();
       fail_value(here() + ": " + shown(string) + " is not UTF-8. Decode the bytes first.");

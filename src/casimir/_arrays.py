@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
+from typing import Any
+
 import numpy as np
 
 from casimir._native import core
 from casimir.scores import FloatArray
 
 _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
+_LONG = 2**17  # numbers: a megabyte
+# memory of this process alone: what it writes after a fork stays its own
+_PRIVATE: dict[str, Any] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+_BLOCK = 2**15  # numbers: three of them fit into a second-level cache
 
 
 def aligned_zeros(n: int) -> FloatArray:
-    """float64[n] of zeros that starts at a multiple of 64 bytes; untouched pages cost no memory."""
+    """float64[n] of zeros that starts at a multiple of 64 bytes; untouched pages cost no memory.
+
+    Long arrays are pages of their own, which go back to the system with the array; those of malloc often do not.
+    """
+    if n >= _LONG:
+        return np.frombuffer(mmap.mmap(-1, n * 8, **_PRIVATE), dtype=np.float64)
     extra = _ALIGNMENT // np.dtype(np.float64).itemsize
     padded = np.zeros(n + extra)
     skip = -padded.ctypes.data % _ALIGNMENT // padded.itemsize
     return padded[skip : skip + n]
+
+
+def move_towards(out: FloatArray, target: FloatArray, share: float) -> None:
+    """out += share (target - out), without memory for the difference."""
+    for start in range(0, len(out), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] += share * (target[part] - out[part])
+
+
+def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
+    """out = scale out + factor x, without memory for the product."""
+    for start in range(0, len(out), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out[part] *= scale
+        out[part] += factor * x[part]
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -78,8 +78,9 @@ def test_a_solver_that_starts_at_zero_has_a_path_too(data: tuple) -> None:
     assert len(found) == 2
 
 
-def test_the_default_is_three_over_n(data: tuple) -> None:
-    assert cs.SequenceTagger(tol=0.1).fit(*data[:2]).lam_ == 3.0 / 150
+def test_the_default_is_five_over_n_and_three_for_a_crf(data: tuple) -> None:
+    assert cs.SequenceTagger(tol=0.1, loss="crf").fit(*data[:2]).lam_ == 3.0 / 150
+    assert cs.SequenceTagger(tol=0.1).fit(*data[:2]).lam_ == 5.0 / 150
 
 
 @pytest.mark.parametrize(

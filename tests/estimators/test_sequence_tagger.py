@@ -55,7 +55,7 @@ def test_fit_ends_at_the_certified_gap(tagger: cs.SequenceTagger) -> None:
     assert tagger.gap_ <= tagger.tol
     assert tagger.dual_ <= tagger.objective_
     assert tagger.gap_ == pytest.approx((tagger.objective_ - tagger.dual_) / tagger.objective_)
-    assert tagger.lam_ == 3 / len(X)
+    assert tagger.lam_ == 5 / len(X)
     assert tagger.trace_[-1].gap == tagger.gap_
     assert list(tagger.classes_) == ["D", "N", "V"]
 
@@ -63,7 +63,7 @@ def test_fit_ends_at_the_certified_gap(tagger: cs.SequenceTagger) -> None:
 def test_objective_is_that_of_the_weights(tagger: cs.SequenceTagger) -> None:
     packed = cs.pack(X, 2**12)
     y = [np.array(["DNV".index(label) for label in labels]) for labels in Y]
-    objective = cs.Objective(cs.LinearChainModel(packed, 3), cs.Chain(3), cs.Hamming(), y, 3 / len(X))
+    objective = cs.Objective(cs.LinearChainModel(packed, 3), cs.Chain(3), cs.Hamming(), y, 5 / len(X))
     assert objective.value(tagger.predictor_.w) == pytest.approx(tagger.objective_, rel=1e-12)
 
 

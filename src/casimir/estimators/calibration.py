@@ -9,7 +9,6 @@ prediction, only how sure the tagger is of it.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir._validate import positive_int
+from casimir._warnings import warn
 from casimir.estimators.confidence import Confidence, expected, scored, scores_of
 from casimir.estimators.labels import LabelSequences
 from casimir.estimators.predictor import ChainPredictor
@@ -43,10 +43,9 @@ def best_temperature(predictor: ChainPredictor, X: Any, y: Any) -> float:
     found = minimize_scalar(loss, bounds=edges, options={"xatol": 1e-5})
     for edge, kind in zip(edges, ("right", "wrong"), strict=True):
         if loss(edge) <= found.fun + 1e-9:
-            warnings.warn(
+            warn(
                 f"All or nearly all of the {n} sentences are {kind}, so they do not tell how sure the tagger may be; "
                 f"the temperature stays {predictor.temperature:g}. Calibrate on more sentences, not trained on.",
-                stacklevel=3,
             )
             return predictor.temperature
     return math.exp(found.x)
@@ -67,10 +66,9 @@ def _scored_truths(predictor: ChainPredictor, X: Any, y: Any) -> list[tuple[Scor
     if left_out == len(packed):
         raise ValueError("calibrate got no sentence whose labels the model can give; y must have labels seen in fit.")
     if left_out:
-        warnings.warn(
+        warn(
             f"{left_out} of {len(packed)} sentences have labels that were not seen in fit or are not allowed; they are "
             "left out of the calibration.",
-            stacklevel=4,
         )
     return batches
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
+from casimir._warnings import warn
 from casimir.estimators.confidence import Confidence
 from casimir.estimators.constraints import LabelRules
 from casimir.estimators.labels import Label, LabelSequences, labels_of
@@ -123,10 +123,9 @@ class ChainPredictor(Confidence):
             return float(np.mean(right_labels(true, self.classes, predicted)))
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
-            warnings.warn(
+            warn(
                 f"The label {true.distinct[true.numbers[unknown[0]]]!r} was not seen in fit; its {len(unknown)} tokens "
-                "(with those of other such labels) count as wrong.",
-                stacklevel=3,
+                "(with those of other such labels) count as wrong."
             )
         return float(np.mean(places == predicted))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casimir._arrays import dot
+from casimir._arrays import aligned_zeros, dot
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 
@@ -55,8 +55,8 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
 def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[float, FloatArray]]:
     """f_i(0) and its gradient, times the scale of the example, of `size` different ones; gradients share one array."""
     examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
-    problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, np.zeros(objective.n_params)
-    gradient = np.empty(objective.n_params)
+    problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, aligned_zeros(objective.n_params)
+    gradient = aligned_zeros(objective.n_params)
     for i in examples.tolist():
         answer = problem.oracle(i, w, loss.smoothing, loss.mu)
         gradient[:] = 0.0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros, dot
+from casimir._arrays import add_scaled, aligned_zeros, dot, move_towards
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Proximal
@@ -167,7 +167,7 @@ class _Run:
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
             if self.manner.averages:
-                self.mean += share * (self.iterate.w - self.mean)
+                move_towards(self.mean, self.iterate.w, share)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
@@ -219,8 +219,7 @@ class _Run:
             beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
         if beta > 0.0:
             new_z = self.before
-            new_z *= -beta
-            new_z += (1.0 + beta) * w
+            add_scaled(new_z, -beta, w, 1.0 + beta)
         penalty: Any = Proximal(objective.penalty, kappa, new_z)
         new_w = self.z
         if g is not None:
@@ -228,9 +227,8 @@ class _Run:
         else:
             assert own is not None
             sigma = own.sigma + kappa
-            new_w *= -self.kappa.value / sigma
-            new_w += ((own.sigma + self.kappa.value) / sigma) * w
-            new_w += (kappa / sigma) * new_z
+            add_scaled(new_w, -self.kappa.value / sigma, w, (own.sigma + self.kappa.value) / sigma)
+            add_scaled(new_w, 1.0, new_z, kappa / sigma)
         self.z, self.before, self.kappa.value = new_z, w, kappa
         self.iterate = DualIterate(penalty, new_w, g)
 

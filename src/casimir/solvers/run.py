@@ -11,6 +11,7 @@ from numbers import Real
 
 import numpy as np
 
+from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.duality import DualPoint, relative_gap
 from casimir.errors import BrokenCertificate, Diverged
@@ -83,7 +84,7 @@ def minimize(
         raise TypeError(f"tol={tol!r}; it must be a number, 0 or larger.")
     if not tol >= 0.0:
         raise ValueError(f"tol={tol}; it must be 0 or larger.")
-    start = np.zeros(objective.n_params) if w0 is None else _checked_start(objective, w0)
+    start = aligned_zeros(objective.n_params) if w0 is None else _checked_start(objective, w0)
     if not np.isfinite(objective.penalty.value(start)):
         where = "w = 0" if w0 is None else "w0"
         raise ValueError(f"{type(objective.penalty).__name__} is infinite at {where}; give a w0 that it allows.")
@@ -188,7 +189,7 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._best, self._best_w = value, w.copy()
+            self._keep(value, w)
         if dual is not None:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
@@ -229,6 +230,14 @@ class Recorder:
                 self._best, self._best_w = value, start.copy()
         gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
+
+    def _keep(self, value: float, w: FloatArray) -> None:
+        """A new best point, in the memory of the last one."""
+        self._best = value
+        if self._best_w is None:
+            self._best_w = w.copy()
+        else:
+            self._best_w[:] = w
 
     @contextmanager
     def _pause(self) -> Iterator[None]:
