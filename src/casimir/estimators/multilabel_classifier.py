@@ -21,7 +21,6 @@ from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_l
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.solvers import LBFGS, Casimir
 from casimir.solvers.base import Solver
 
 _FLOATS = (np.float64, np.float32)
@@ -157,21 +156,15 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         loss, threads = classifier_loss(self.loss, Hamming()), threads_of(self.n_jobs)
         return Objective(model, self._graph.structure(n), loss, y, penalty, shares, n_threads=threads)
 
-    def _auto(self, objective: Objective) -> str | Solver:
-        """Solvers that look at all examples at a time: visits of single ones are slow outside of the core."""
-        if self._graph.is_attractive or objective.penalty.quadratic is None:
-            return "auto"
-        return LBFGS() if self.loss == "log" else Casimir(inner=LBFGS())
-
     def _scores(self, X: Any) -> Any:
         """The scores of the rows of X, some thousand at a time, and their structure."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         graph: LabelGraph = self._graph
-        w = np.concatenate([self.coef_.T.ravel(), self.intercept_, self.interactions_])
         for first in range(0, X.shape[0], _CHUNK):
             part = X[first : first + _CHUNK]
             model = LinearLabelModel(part, graph.n_labels, 1.0, graph.edge_rows, graph.n_rows)
+            w = model.pack(self.coef_.T, self.intercept_, self.interactions_)
             yield graph.structure(part.shape[0]), model.scores(w)
 
     def _probabilities(self, X: Any) -> FloatArray:

@@ -102,17 +102,16 @@ class LinearClassModel:
         intercept[:] = self.bias * rows.sum(axis=0)
         return gradient
 
-    def sparse_parts(self) -> SparseFeatures | None:
-        """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
-        if not is_sparse(self.X):
-            return None
-        return self.X.indptr.astype(np.int64), self.X.indices.astype(np.uint32), self.X.data
-
     def _offsets(self, n: int) -> IntArray:
         return np.arange(n + 1, dtype=np.int64) * self.n_classes
 
     def _pick(self, examples: Any) -> Any:
         return self.X if examples is None else self.X[chosen_examples(examples, self.n_examples)]
+
+
+def sparse_parts(X: Any) -> SparseFeatures | None:
+    """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
+    return (X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data) if is_sparse(X) else None
 
 
 def checked_features(X: Any) -> Any:
