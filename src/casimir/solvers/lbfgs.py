@@ -28,9 +28,9 @@ class LBFGS:
     smoothing, mu  as for SVRG, but entropy by default: the top-K strategy is not exact everywhere, and there a line
                    search may fail. A smooth loss, such as a CRF's, takes neither
     memory         pairs of steps and gradient changes that are kept
-    metric         whether steps are taken in coordinates in which F is round at w = 0, where the model can tell them and
-                   they help: a `LinearClassModel` of dense features under a plain square, whose classes cannot be told
-                   apart well. Correlated features then take a few iterations where they take hundreds without
+    metric         whether steps are taken in coordinates in which F is round at w = 0, where the model can tell them
+                   and they help: a `LinearClassModel` of dense features under a plain square, whose classes cannot be
+                   told apart well. Correlated features then take a few iterations where they take hundreds without
     """
 
     smoothing: Smoothing = Entropy()

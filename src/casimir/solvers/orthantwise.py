@@ -35,6 +35,9 @@ class Memory:
         self._products = np.zeros((2 * size, 2 * size))
         self._new: list[int] = []
 
+    def __len__(self) -> int:
+        return self._kept
+
     @property
     def is_scaled(self) -> bool:
         """Whether a direction has a length that can be relied on."""
