@@ -23,8 +23,8 @@ class RowMetric:
     C is the curvature of the losses at w = 0 that the model tells, sigma that of the penalty: in v the Hessian there is
     at most the identity, whatever the scales and correlations of the features.
 
-    transform  float64[rows, rows], T. Its entries have the precision of float32, so that the last bits of the BLAS that
-               made it, which depend on its number of threads, are gone
+    transform  float64[rows, rows], T. A BLAS makes it, so that the last bits of a run depend on the number of its
+               threads, though not on those of the core
     """
 
     transform: FloatArray
@@ -39,8 +39,7 @@ class RowMetric:
         if curvature is None:
             return None
         matrix = curvature / mu + quadratic.sigma * np.eye(len(curvature))
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix)).T
-        return cls(inverse.astype(np.float32).astype(np.float64))
+        return cls(np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(matrix)).T))
 
     def promise(self, gradient: FloatArray) -> float:
         """What a Newton step of the Hessian at w = 0 takes off F, to second order."""
