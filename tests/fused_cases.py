@@ -7,9 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from problems import Parts, candidate_parts, chain_parts, class_parts, shared_parts, tree_parts
+from problems import (
+    Parts,
+    PerToken,
+    candidate_parts,
+    chain_parts,
+    class_parts,
+    label_parts,
+    shared_parts,
+    tree_parts,
+)
 
 import casimir as cs
+from casimir.models.linear_labels import LinearLabelModel
 from casimir.penalties import Penalty, Proximal
 from casimir.scores import FloatArray, Scores
 
@@ -34,6 +44,12 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "classes-14": lambda: class_parts(n_classes=14, dim=6, bias=1.0),
     "classes-37": lambda: class_parts(n_classes=37, dim=9, kind="sparse", n=20),
     "classes-38": lambda: class_parts(n_classes=38, dim=9, bias=-1.0, n=20),
+    "labels-1": lambda: label_parts(n_labels=1, bias=1.0),
+    "labels-tree": lambda: label_parts(n_labels=6, bias=0.5),
+    "labels-none": lambda: label_parts(n_labels=3, graph="none", kind="float32"),
+    "labels-sparse": lambda: label_parts(n_labels=9, kind="sparse", bias=-1.0),
+    "labels-cycle": lambda: label_parts(n_labels=4, graph="cycle", bias=1.0),
+    "labels-full": lambda: label_parts(n_labels=5, graph="full", kind="sparse"),
     "tree-1": lambda: tree_parts(n_labels=1),
     "tree-2": lambda: tree_parts(n_labels=2, lengths=(1, 6), weighted_cost=True),
     "tree-5": lambda: tree_parts(n_labels=5, lengths=(1, 3), weighted_cost=True),
@@ -42,21 +58,6 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "shared-3": lambda: shared_parts(n_labels=3, weighted_cost=True),
     "shared-real": lambda: shared_parts(n_labels=4, lengths=(1, 3), valued=True, weighted_cost=True),
 }
-
-
-class PerToken:
-    """A cost of the user's own: what a wrong label costs depends on it and on its token. prices: list of [p_i, L]."""
-
-    def __init__(self, prices: list[FloatArray]) -> None:
-        self.prices = prices
-
-    def parts(self, structure: Any, s: Scores, y: Any) -> Scores:
-        wrong = [np.arange(structure.n_labels) != np.asarray(true)[:, None] for true in y]
-        return structure.parts_of_cost(s, [p * w for p, w in zip(self.prices, wrong, strict=True)])
-
-    def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
-        assert example is not None
-        return float(self.prices[example][np.arange(len(y_pred)), y_pred] @ (np.asarray(y_true) != y_pred))
 
 
 class PerPair(PerToken):
@@ -82,19 +83,22 @@ class PerCandidate:
 
 
 def own_cost(parts: Parts, pairs: bool = False, seed: int = 0) -> Parts:
-    """The same problem with a cost that the library does not know."""
+    """The same problem with a cost that the library does not know. Prices of pairs of tokens only."""
     rng = np.random.default_rng(seed)
     if isinstance(parts.structure, cs.Candidates):
         sizes = np.diff(parts.model.layout().offsets)
         return replace(parts, cost=PerCandidate([rng.uniform(0.2, 2.0, m) for m in sizes]))
     labels = parts.structure.n_labels
     prices = [rng.uniform(0.2, 2.0, (len(y), labels)) for y in parts.y]
+    pairs = pairs and not isinstance(parts.model, LinearLabelModel)
     cost = PerPair(prices, rng.normal(size=(labels, labels))) if pairs else PerToken(prices)
     return replace(parts, cost=cost)
 
 
 def constrained(parts: Parts, seed: int = 0) -> Parts:
-    """The same chains or trees, with labels and pairs that are not allowed; the truth always is."""
+    """The same chains or trees, with labels and pairs that are not allowed; the truth always is. Of tokens only."""
+    if isinstance(parts.model, LinearLabelModel):
+        return parts
     rng, structure = np.random.default_rng(seed), parts.structure
     labels = structure.n_labels
     masks = [(rng.random((len(y), labels)) < 0.6) | (np.arange(labels) == y[:, None]) for y in parts.y]
@@ -139,6 +143,8 @@ KINDS: dict[str, Callable[[], Parts]] = {
     "classes": lambda: class_parts(n_classes=5, dim=6, bias=0.7),
     "sparse-classes": lambda: class_parts(n_classes=3, dim=7, bias=0.7, kind="sparse"),
     "shared": lambda: shared_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
+    "labels": lambda: label_parts(n_labels=5, bias=0.7),
+    "full-labels": lambda: label_parts(n_labels=4, bias=0.7, graph="full", kind="sparse"),
 }
 
 

@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 
 import casimir as cs
 from casimir.models import SharedWeights
-from casimir.scores import FloatArray, IntArray
+from casimir.models.linear_labels import LinearLabelModel
+from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import indicator
 from casimir.testing import list_chain
 
@@ -31,6 +32,21 @@ class Parts:
         named = {"hinge": cs.Hinge(self.cost), "crf": cs.Log()}
         loss = named[loss] if isinstance(loss, str) else loss
         return cs.Objective(self.model, self.structure, loss, self.y, penalty, **options)
+
+
+class PerToken:
+    """A cost of the user's own: what a wrong label costs depends on it and on its token. prices: list of [p_i, L]."""
+
+    def __init__(self, prices: list[FloatArray]) -> None:
+        self.prices = prices
+
+    def parts(self, structure: Any, s: Scores, y: Any) -> Scores:
+        wrong = [np.arange(structure.n_labels) != np.asarray(true)[:, None] for true in y]
+        return structure.parts_of_cost(s, [p * w for p, w in zip(self.prices, wrong, strict=True)])
+
+    def __call__(self, y_true: Any, y_pred: Any, example: int | None = None) -> float:
+        assert example is not None
+        return float(self.prices[example][np.arange(len(y_pred)), y_pred] @ (np.asarray(y_true) != y_pred))
 
 
 def chain_parts(
@@ -106,6 +122,34 @@ def class_parts(
     table = rng.uniform(0.2, 2.0, (n_classes, n_classes)) * (1.0 - np.eye(n_classes))
     y = [rng.integers(0, n_classes, 1) for _ in range(n)]
     return Parts(cs.LinearClassModel(X, n_classes, bias), cs.Candidates(), cs.Hamming(table), y)
+
+
+def label_parts(
+    seed: int = 0,
+    n: int = 8,
+    n_labels: int = 5,
+    dim: int = 4,
+    bias: float = 0.0,
+    kind: str = "dense",
+    graph: str = "tree",
+) -> Parts:
+    """Sets of labels, random costs; graph: "tree", "none", "cycle" or "full", or "cut", which is full as well."""
+    rng = np.random.default_rng(seed)
+    X = class_parts(seed, n, 2, dim, 0.0, kind).model.X
+    pairs = np.stack(np.triu_indices(n_labels, 1), axis=1)
+    if graph == "cycle":
+        pairs = np.stack([np.arange(n_labels), (np.arange(n_labels) + 1) % n_labels], axis=1)
+    parents = np.array([-1, *(int(rng.integers(l)) if rng.random() < 0.8 else -1 for l in range(1, n_labels))])
+    rows = rng.permutation(np.flatnonzero(parents >= 0)) if graph == "tree" else np.arange(len(pairs))
+    structure: Any
+    if graph in ("tree", "none"):
+        rows = rows if graph == "tree" else rows[:0]
+        structure = cs.Tree([parents if graph == "tree" else np.full(n_labels, -1)] * n, 2)
+    else:
+        structure = cs.GraphCut([pairs] * n) if graph == "cut" else cs.JunctionTree([pairs] * n, 2)
+    model = LinearLabelModel(X, n_labels, bias, rows, n_labels if graph in ("tree", "none") else len(rows))
+    prices = rng.uniform(0.5, 2.0, (n, n_labels, 2))
+    return Parts(model, structure, PerToken(list(prices)), [rng.integers(0, 2, n_labels) for _ in range(n)])
 
 
 def tiny_parts() -> Parts:

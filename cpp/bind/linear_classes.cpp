@@ -1,24 +1,12 @@
 #include "classes/linear_classes.hpp"
 
-#include "token_features.hpp"
+#include "feature_rows.hpp"
 
 namespace {
 
-casimir::RowShape shape_of(int n_labels) {
-  if (n_labels < 1) throw std::invalid_argument("there must be at least one class.");
-  return {n_labels, casimir::stride_of(n_labels)};
-}
-
 std::unique_ptr<casimir::Problem> make(std::size_t n, const casimir::FeatureRows& features, int n_labels,
                                        const nb::object& y, const nb::object& cost, const nb::object& truth) {
-  if (n < 1) throw std::invalid_argument("there must be at least one example.");
-  const double* of_truth = nullptr;
-  if (!truth.is_none()) {
-    const auto array = array_of<InArray<double, nb::ndim<1>>>(truth, "truth");
-    if (array.size() != n * static_cast<std::size_t>(features.shape().stride))
-      throw std::invalid_argument("truth has the wrong size.");
-    of_truth = array.data();
-  }
+  const double* of_truth = checked_marginals(truth, n * static_cast<std::size_t>(features.shape().stride));
   return std::make_unique<casimir::LinearClasses>(
       casimir::LinearClassesData{static_cast<std::int64_t>(n), features, checked_labels(y, n, n_labels), of_truth,
                                  checked_scores(cost, n, n_labels, "cost")});
@@ -27,19 +15,14 @@ std::unique_ptr<casimir::Problem> make(std::size_t n, const casimir::FeatureRows
 std::unique_ptr<casimir::Problem> make_sparse(Ints indptr, Indices indices, nb::object values, std::int64_t n_features,
                                               double bias, int n_labels, nb::object y, nb::object cost,
                                               nb::object truth) {
-  if (indptr.size() < 2) throw std::invalid_argument("there must be at least one example.");
-  check_features(indptr, indices, n_features);
-  const casimir::TokenFeatures x{indptr.data(), indices.data(), checked_values(values, indices.size())};
-  return make(indptr.size() - 1, casimir::FeatureRows(x, n_features, bias, shape_of(n_labels)), n_labels, y, cost,
-              truth);
+  const auto features = sparse_rows(indptr, indices, values, n_features, bias, n_labels);
+  return make(indptr.size() - 1, features, n_labels, y, cost, truth);
 }
 
 template <class T>
 std::unique_ptr<casimir::Problem> make_dense(InArray<T, nb::ndim<2>> x, double bias, int n_labels, nb::object y,
                                              nb::object cost, nb::object truth) {
-  const auto dim = static_cast<std::int64_t>(x.shape(1));
-  if (dim < 1) throw std::invalid_argument("features needs at least one column.");
-  return make(x.shape(0), casimir::FeatureRows(x.data(), dim, bias, shape_of(n_labels)), n_labels, y, cost, truth);
+  return make(x.shape(0), dense_rows(x, bias, n_labels), n_labels, y, cost, truth);
 }
 
 template <class T>

@@ -15,6 +15,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_linear_tree(m);
   bind_linear_candidates(m);
   bind_linear_classes(m);
+  bind_linear_labels(m);
   bind_box_search(m);
   bind_junction(m);
   bind_matching(m);

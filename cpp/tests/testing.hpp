@@ -91,6 +91,7 @@ void test_chain();
 void test_linear_chain();
 void test_candidates();
 void test_classes();
+void test_labels();
 void test_fixed_rows();
 void test_stretch();
 void test_epochs();

@@ -116,6 +116,7 @@ class Objective:
         self.examples, scales, self._shares = _shares_of(self.sample_weight, self.n_examples)
         self.n_active = len(self.examples)
         self.counts, self.clock = Counts(), Clock()
+        self._curvatures: dict[int, FloatArray | None] = {}
         self.constant = 0.0  # added to F: what is left of truths that were completed
         self.sets = None if isinstance(self.y, Outputs) else self._truth_sets()
         truth = Truth(self.y if self.sets is None else None)
@@ -344,6 +345,16 @@ class Objective:
         if log_n_outputs is None:
             return 1.0
         return self._mean(log_n_outputs(layout_of(self.model)))
+
+    def curvature_at_zero(self, most: int) -> FloatArray | None:
+        """float64[rows, rows], C: the Hessian at w = 0 of the losses, smoothed by mu Entropy(), is at most C x I / mu.
+
+        w is rows of equal length, I as large as one. None where the model does not tell it, or has more rows than most.
+        """
+        if most not in self._curvatures:
+            own: Any = getattr(self.model, "curvature_at_zero", None)
+            self._curvatures[most] = None if own is None else own(self._shares, most)
+        return self._curvatures[most]
 
     def trivial_dual(self) -> DualPoint:
         """All weight on the truth: D = 0, a lower bound of every loss here."""

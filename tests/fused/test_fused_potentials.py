@@ -24,8 +24,8 @@ from casimir.duality import DualPoint
 from casimir.solvers.bcfw import dual_start
 
 
-def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 1.0, eta: float | None = None) -> list[Any]:
-    """What a few passes of the potential blocks leave behind, pass by pass."""
+def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 0.9, eta: float | None = None) -> list[Any]:
+    """What a few passes of the potential blocks leave behind, pass by pass; at w = 0 all gaps may be the mean."""
     order = objective.permutation(np.random.default_rng(8))
     blocks, iterate = objective.potential_blocks(eta), dual_start(objective.penalty, objective.n_params)
     record: list[Any] = [blocks.ell]

@@ -15,11 +15,11 @@ from casimir.costs import Hamming
 from casimir.errors import Intractable
 from casimir.estimators.graphs import Graphs, exact_structure, is_directed
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
+from casimir.estimators.training import CertifiedFit, for_log_loss
 from casimir.features import PackedSequences
 from casimir.models.linear_graph import LinearGraphModel
 from casimir.models.linear_tree import LinearTreeModel
-from casimir.objective import Objective
+from casimir.objective import Objective, checked_weights
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.solvers import LBFGS, Casimir, Result
 from casimir.solvers.base import Solver
@@ -131,16 +131,13 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):  # type: igno
         return np.asarray(numbers, dtype=np.int64)
 
     def _objective(self, graphs: Graphs, y: Outputs, sample_weight: Any) -> Objective:
-        n = len(graphs) if sample_weight is None else float(np.sum(sample_weight))
+        weights = None if sample_weight is None else checked_weights(sample_weight, len(graphs))
         structure, model = self._native(graphs)
         if model is None:
             structure, places = exact_structure(graphs, len(self.classes_), self.pairs == "attractive")
             model = self._model(graphs, places)
         nonnegative = np.arange(model.n_params) >= model.n_unary if self.pairs == "attractive" else None
-        self.lam_ = strength_of(self.lam, n)
-        penalty = penalty_of(self.lam_, self.l1_ratio, nonnegative)
-        loss = classifier_loss(self.loss, self._cost(y))
-        return Objective(model, structure, loss, y, penalty, sample_weight, n_threads=threads_of(self.n_jobs))
+        return self._risk(model, structure, self._cost(y), y, weights, nonnegative)
 
     def _native(self, graphs: Graphs) -> tuple[Any, Any]:
         """Structure and model of forests whose edges share one table, all in one direction: it trains in the core."""

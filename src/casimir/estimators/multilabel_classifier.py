@@ -17,11 +17,10 @@ from casimir.errors import Intractable
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.label_graph import LabelGraph, label_graph
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
+from casimir.estimators.training import CertifiedFit, for_log_loss
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.solvers import LBFGS, Casimir
 from casimir.solvers.base import Solver
 
 _FLOATS = (np.float64, np.float32)
@@ -150,28 +149,18 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
     def _objective(self, X: Any, Y: IntArray, weights: FloatArray) -> Objective:
         model, (n, q) = self._model(X), Y.shape
         nonnegative = np.arange(model.n_params) >= model.n_unary if self._graph.is_attractive else None
-        self.lam_ = strength_of(self.lam, float(weights.sum()))
-        penalty = penalty_of(self.lam_, self.l1_ratio, nonnegative)
         y = Outputs(Y.ravel(), np.arange(n + 1, dtype=np.int64) * q)
-        shares = None if np.ptp(weights) == 0.0 else weights
-        loss, threads = classifier_loss(self.loss, Hamming()), threads_of(self.n_jobs)
-        return Objective(model, self._graph.structure(n), loss, y, penalty, shares, n_threads=threads)
-
-    def _auto(self, objective: Objective) -> str | Solver:
-        """Solvers that look at all examples at a time: visits of single ones are slow outside of the core."""
-        if self._graph.is_attractive or objective.penalty.quadratic is None:
-            return "auto"
-        return LBFGS() if self.loss == "log" else Casimir(inner=LBFGS())
+        return self._risk(model, self._graph.structure(n), Hamming(), y, weights, nonnegative)
 
     def _scores(self, X: Any) -> Any:
         """The scores of the rows of X, some thousand at a time, and their structure."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         graph: LabelGraph = self._graph
-        w = np.concatenate([self.coef_.T.ravel(), self.intercept_, self.interactions_])
         for first in range(0, X.shape[0], _CHUNK):
             part = X[first : first + _CHUNK]
             model = LinearLabelModel(part, graph.n_labels, 1.0, graph.edge_rows, graph.n_rows)
+            w = model.pack(self.coef_.T, self.intercept_, self.interactions_)
             yield graph.structure(part.shape[0]), model.scores(w)
 
     def _probabilities(self, X: Any) -> FloatArray:

@@ -41,7 +41,7 @@ SCHEMES = {"IOB1": "IOB1", "IOB2": "IOB2", "BIO": "IOB2", "IOBES": "IOBES", "BIO
 
 def write_spans(classes: Sequence[Any]) -> bool:
     """Whether labels look like spans: all are O or a prefix B, I, E, S with a type, and not all are O."""
-    return all(isinstance(label, str) for label in classes) and schemes.write_spans([classes])
+    return schemes.write_spans([classes])
 
 
 def scheme_mask(scheme: str, classes: Sequence[str]) -> BoolArray:

@@ -16,7 +16,6 @@ a product of small matrices, over all label sequences that write the span.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.estimators.labels import Label
+from casimir.metrics.schemes import Tag, begins_span, is_tag, parse_tag, read_spans, write_spans
 from casimir.scores import FloatArray
 
 _TINY = np.finfo(np.float64).tiny
-_TAG = re.compile(r"O|[BIES](?:-.*)?", re.DOTALL)
 
 
 class Span(NamedTuple):
@@ -71,42 +70,29 @@ class SpanLabels:
     @classmethod
     def of(cls, classes: Sequence[Label]) -> SpanLabels:
         for label in classes:
-            if not isinstance(label, str) or not _TAG.fullmatch(label):
+            if not is_tag(label):
                 raise ValueError(
                     f"the model has the label {label!r}, which writes no span: such labels are O, or B, I, E or S and "
                     "a type, as B-LOC (IOB1, IOB2, IOBES). For other labels use predict_marginals."
                 )
-        parts = [str(label).partition("-") for label in classes]
-        return cls(tuple(prefix for prefix, _, _ in parts), tuple(kind for _, _, kind in parts))
+        parts = [parse_tag(str(label)) for label in classes]
+        return cls(tuple(prefix for prefix, _ in parts), tuple(kind for _, kind in parts))
 
     @staticmethod
     def write_spans(classes: Sequence[Label]) -> bool:
         """Whether labels look like spans: all of them are tags, and one at least has a prefix and a type."""
-        return all(isinstance(c, str) and _TAG.fullmatch(c) for c in classes) and any(
-            str(c)[1:2] == "-" for c in classes
-        )
+        return write_spans([classes])
 
     def begins(self, a: int | None, b: int) -> bool:
         """Whether label b begins a span after label a; None: b is the first."""
-        if self.prefixes[b] == "O":
-            return False
-        return a is None or self.prefixes[b] in "BS" or self.prefixes[a] in "OES" or self.types[a] != self.types[b]
+        return begins_span(None if a is None else self._tag(a), self._tag(b))
 
     def read(self, labels: Sequence[int]) -> list[tuple[int, int, str]]:
         """(start, end, type) of the spans that the numbers of labels write, valid or not, from left to right."""
-        found: list[tuple[int, int, str]] = []
-        start, last = -1, None
-        for t, label in enumerate(labels):
-            begins = self.begins(last, label)
-            if start >= 0 and (begins or self.prefixes[label] == "O"):
-                found.append((start, t, self.types[labels[start]]))
-                start = -1
-            if begins:
-                start = t
-            last = label
-        if start >= 0:
-            found.append((start, len(labels), self.types[labels[start]]))
-        return found
+        return [(start, end, kind) for start, end, kind in read_spans([self._tag(label) for label in labels])]
+
+    def _tag(self, label: int) -> Tag:
+        return self.prefixes[label], self.types[label]
 
     def probability(self, nodes: FloatArray, edges: FloatArray, span: tuple[int, int, str]) -> float:
         """P(span is one of those of y), exactly.

@@ -17,7 +17,7 @@ from casimir._outputs import Outputs
 from casimir.costs import Hamming
 from casimir.estimators.distinct import distinct_examples
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.training import CertifiedFit, classifier_loss, for_log_loss, penalty_of, strength_of, threads_of
+from casimir.estimators.training import CertifiedFit, for_log_loss
 from casimir.models.linear_classes import LinearClassModel
 from casimir.objective import Objective
 from casimir.scores import FloatArray, IntArray
@@ -138,12 +138,7 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         model = LinearClassModel(X, len(self.classes_), bias)
         y = Outputs(numbers.astype(np.int64), np.arange(len(numbers) + 1, dtype=np.int64))
-        self.lam_ = strength_of(self.lam, float(weights.sum()))
-        penalty, threads = penalty_of(self.lam_, self.l1_ratio), threads_of(self.n_jobs)
-        shares = None if np.ptp(weights) == 0.0 else weights
-        return Objective(
-            model, Candidates(), classifier_loss(self.loss, Hamming()), y, penalty, shares, n_threads=threads
-        )
+        return self._risk(model, Candidates(), Hamming(), y, weights)
 
     def _auto(self, objective: Objective) -> str | Solver:
         """For a hinge loss on short sparse rows kappa = 5 sqrt(R^2 / 15) (lam n)^0.7 / n, R^2 < 15 the mean of |x_i|^2.

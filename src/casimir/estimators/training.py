@@ -16,6 +16,7 @@ from casimir.costs import Cost
 from casimir.losses import Hinge, Log, Loss
 from casimir.objective import Objective
 from casimir.penalties import ElasticNet, Penalty, Ridge
+from casimir.scores import FloatArray
 from casimir.solvers import Result, minimize
 from casimir.solvers.base import Solver
 from casimir.solvers.choose import choose
@@ -89,11 +90,16 @@ def for_log_loss(method: Method) -> Method:
 
 
 class CertifiedFit:
-    """The end of every `fit`: the solver runs, and what it proves is kept.
+    """What every `fit` ends with: the regularised risk, a solver that runs on it, and what it proves is kept.
 
-    An estimator that inherits it has the parameters solver, tol, random_state, max_epochs and verbose.
+    An estimator that inherits it has the parameters solver, tol, random_state, max_epochs and verbose; for `_risk` lam,
+    loss, l1_ratio and n_jobs as well.
     """
 
+    lam: Any
+    loss: str
+    l1_ratio: Any
+    n_jobs: int | None
     solver: Any
     tol: float
     random_state: Any
@@ -103,6 +109,18 @@ class CertifiedFit:
     def _auto(self, objective: Objective) -> str | Solver:
         """What solver="auto" stands for."""
         return "auto"
+
+    def _risk(
+        self, model: Any, structure: Any, cost: Cost, y: Any, weights: FloatArray | None, nonnegative: Any = None
+    ) -> Objective:
+        """The mean loss of examples of these weights, all 1 if None, and the penalty. Sets lam_.
+
+        nonnegative  bool[d]: weights of the model that must be 0 or more, or None
+        """
+        self.lam_ = strength_of(self.lam, float(model.n_examples if weights is None else np.sum(weights)))
+        penalty, loss = penalty_of(self.lam_, self.l1_ratio, nonnegative), classifier_loss(self.loss, cost)
+        shares = None if weights is None or np.ptp(weights) == 0.0 else weights
+        return Objective(model, structure, loss, y, penalty, shares, n_threads=threads_of(self.n_jobs))
 
     def _minimize(self, objective: Objective) -> Result:
         """Sets objective_, dual_, gap_, status_, trace_, n_iter_ and solver_."""

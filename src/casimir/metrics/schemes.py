@@ -19,8 +19,9 @@ import warnings
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+Tag = tuple[str, str]  # prefix, type; O has the type ""
 _MAX_BROKEN = 0.01
 _TAG = re.compile(r"O|[BIES](?:-.*)?", re.DOTALL)
 
@@ -58,30 +59,44 @@ def parse_tag(tag: str) -> tuple[str, str]:
     return prefix, kind
 
 
-def write_spans(sequences: Iterable[Sequence[str]]) -> bool:
+def write_spans(sequences: Iterable[Sequence[Any]]) -> bool:
     """Whether labels look like spans: all of them are tags, and one at least has a prefix and a type."""
     seen = {tag for tags in sequences for tag in tags}
-    return all(_TAG.fullmatch(tag) for tag in seen) and any(tag[1:2] == "-" for tag in seen)
+    return all(is_tag(tag) for tag in seen) and any(tag[1:2] == "-" for tag in seen)
+
+
+def is_tag(label: Any) -> bool:
+    """Whether a label is a tag of some scheme."""
+    return isinstance(label, str) and _TAG.fullmatch(label) is not None
+
+
+def begins_span(last: Tag | None, tag: Tag) -> bool:
+    """Whether a tag, (prefix, type), begins a span after another; None: it is the first. As the CoNLL scorer has it."""
+    prefix, kind = tag
+    if prefix == "O":
+        return False
+    return last is None or prefix in "BS" or last[0] in "OES" or kind != last[1]
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
     """The entities of one sentence, from left to right, for tags of any scheme, valid or not."""
+    return read_spans([parse_tag(tag) for tag in tags])
+
+
+def read_spans(tags: Sequence[Tag]) -> list[Span]:
+    """The same for tags as (prefix, type)."""
     found: list[Span] = []
-    start, last, last_kind = -1, "O", ""
-    for i, tag in enumerate(tags):
-        prefix, kind = parse_tag(tag)
-        if prefix == "O":
-            begins = False
-        else:
-            begins = prefix in "BS" or last in "OES" or kind != last_kind
-        if start >= 0 and (begins or prefix == "O"):
-            found.append(Span(start, i, last_kind))
+    start, last = -1, None
+    for t, tag in enumerate(tags):
+        begins = begins_span(last, tag)
+        if start >= 0 and (begins or tag[0] == "O"):
+            found.append(Span(start, t, tags[start][1]))
             start = -1
         if begins:
-            start = i
-        last, last_kind = prefix, kind
+            start = t
+        last = tag
     if start >= 0:
-        found.append(Span(start, len(tags), last_kind))
+        found.append(Span(start, len(tags), tags[start][1]))
     return found
 
 

@@ -84,6 +84,14 @@ class LinearClassModel:
             return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X, dtype=np.float64))
 
+    def curvature_at_zero(self, shares: FloatArray | None, most: int) -> FloatArray | None:
+        """float64[rows, rows] = sum_i p_i x_i x_i^T / L; None where X is sparse or has more than `most` rows.
+
+        At w = 0 all classes are alike, and the covariance of L of them, I / L - 1 1^T / L^2, is at most I / L.
+        """
+        moments = feature_moments(self.X, self.bias, shares, most)
+        return None if moments is None else moments / self.n_classes
+
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearClassModel")
         X = self._pick(examples)
@@ -102,17 +110,36 @@ class LinearClassModel:
         intercept[:] = self.bias * rows.sum(axis=0)
         return gradient
 
-    def sparse_parts(self) -> SparseFeatures | None:
-        """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
-        if not is_sparse(self.X):
-            return None
-        return self.X.indptr.astype(np.int64), self.X.indices.astype(np.uint32), self.X.data
-
     def _offsets(self, n: int) -> IntArray:
         return np.arange(n + 1, dtype=np.int64) * self.n_classes
 
     def _pick(self, examples: Any) -> Any:
         return self.X if examples is None else self.X[chosen_examples(examples, self.n_examples)]
+
+
+def sparse_parts(X: Any) -> SparseFeatures | None:
+    """(indptr int64[n + 1], indices uint32[nnz], values float64[nnz]) as the core reads them; None: X is dense."""
+    return (X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data) if is_sparse(X) else None
+
+
+def feature_moments(X: Any, bias: float, shares: FloatArray | None, most: int) -> FloatArray | None:
+    """float64[rows, rows] = sum_i p_i x_i x_i^T, with one more feature of value `bias` if that is not 0.
+
+    shares  p float64[n]; None: all 1 / n
+    most    rows that are still taken; None is returned for more, and for sparse features
+    """
+    n, d = X.shape
+    rows = d + (bias != 0.0)
+    if is_sparse(X) or rows > most:
+        return None
+    X = X.astype(np.float64, copy=False)
+    weighed = X / n if shares is None else X * shares[:, None]
+    moments = np.empty((rows, rows))
+    moments[:d, :d] = weighed.T @ X
+    if bias != 0.0:
+        moments[:d, d] = moments[d, :d] = bias * weighed.sum(axis=0)
+        moments[d, d] = bias**2
+    return moments
 
 
 def checked_features(X: Any) -> Any:

@@ -11,6 +11,7 @@ from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.linear_classes import checked_features
+from casimir.models.weight_rows import stride_of
 from casimir.scores import FloatArray, IntArray, Scores
 
 
@@ -18,13 +19,16 @@ from casimir.scores import FloatArray, IntArray, Scores
 class LinearLabelModel:
     """Label l is a node with y_l in {0, 1}: unary[l] = (0, <x_i, U[:, l]> + bias b[l]), pairwise[e] = J[e] [y_u = y_v].
 
+    With a `Tree`, `JunctionTree` or `GraphCut` that has the same graph for all examples it trains natively.
+
     X          float64 or float32[n, d], or a SciPy sparse matrix, which stays sparse
     n_labels   q
     bias       the value of one more feature that all examples have; 0: there is none, and no b
     edge_rows  int64[m]: the row of an example's edge scores that belongs to the m-th pair of labels
     n_rows     how many rows of edge scores an example has: q for `Tree`, whose rows are children; m for others
 
-    w is U float64[d, q], b float64[q] where there is a bias, J float64[m], one after another.
+    w has rows of `stride` doubles, q rounded up to a multiple of 4: a row per feature and one of b where there is a
+    bias, of which q count, then as many rows as J needs, filled one after another. The rest stays 0.
     """
 
     X: Any
@@ -42,13 +46,18 @@ class LinearLabelModel:
         return int(self.X.shape[0])
 
     @property
+    def stride(self) -> int:
+        """Doubles per row of weights."""
+        return stride_of(self.n_labels)
+
+    @property
     def n_unary(self) -> int:
-        """Weights of single labels."""
-        return (int(self.X.shape[1]) + (self.bias != 0.0)) * self.n_labels
+        """Where the weights of pairs begin."""
+        return (int(self.X.shape[1]) + (self.bias != 0.0)) * self.stride
 
     @property
     def n_params(self) -> int:
-        return self.n_unary + len(self.edge_rows)
+        return self.n_unary + -(-len(self.edge_rows) // self.stride) * self.stride
 
     def zeros(self) -> FloatArray:
         return aligned_zeros(self.n_params)
@@ -59,8 +68,15 @@ class LinearLabelModel:
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Views of w: U float64[d, q], b float64[1, q] ([0, q] where there is none), J float64[m]."""
-        rows, d = w[: self.n_unary].reshape(-1, self.n_labels), int(self.X.shape[1])
-        return rows[:d], rows[d:], w[self.n_unary :]
+        rows, d = w[: self.n_unary].reshape(-1, self.stride)[:, : self.n_labels], int(self.X.shape[1])
+        return rows[:d], rows[d:], w[self.n_unary : self.n_unary + len(self.edge_rows)]
+
+    def pack(self, table: FloatArray, intercepts: FloatArray, interactions: FloatArray) -> FloatArray:
+        """w whose views these are."""
+        w = self.zeros()
+        for view, values in zip(self.unpack(w), (table, intercepts, interactions), strict=True):
+            view[...] = values
+        return w
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearLabelModel")

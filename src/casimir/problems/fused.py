@@ -15,11 +15,13 @@ from casimir._validate import flat_labels
 from casimir.costs import Cost
 from casimir.models.linear import LinearChainModel
 from casimir.models.linear_candidates import LinearCandidateModel
-from casimir.models.linear_classes import LinearClassModel
+from casimir.models.linear_classes import LinearClassModel, sparse_parts
+from casimir.models.linear_labels import LinearLabelModel
 from casimir.models.linear_tree import LinearTreeModel
 from casimir.models.shared import SharedWeights
 from casimir.penalties import Penalty
 from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, fixed_scores
+from casimir.problems.label_graphs import core_label_graph
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
 from casimir.structures.base import split_flat
@@ -162,10 +164,33 @@ def _linear_classes(
     weights = None if padded is None else padded.reshape(n, model.stride)[:, :labels].ravel()
     costs = _costs_above_truth(model, structure, cost, y, offset, flat, weights)
     rest = model.bias, labels, flat, None if costs is None else costs.reshape(n, labels), padded
-    sparse = model.sparse_parts()
+    sparse = sparse_parts(model.X)
     return (
         core.dense_classes(model.X, *rest) if sparse is None else core.sparse_classes(*sparse, model.n_features, *rest)
     )
+
+
+@core_problem.register
+def _linear_labels(
+    model: LinearLabelModel,
+    structure: Any,
+    cost: Cost | None,
+    y: Sequence[Any],
+    offset: Scores | None = None,
+    truth: Truth | None = None,
+) -> Any | None:
+    truth, graph = truth or Truth(y), core_label_graph(model, structure)
+    if graph is None or (truth.marginals is not None and not truth.is_fused):
+        return None
+    fixed = fixed_scores(structure, model.layout(), cost, y, offset)
+    if fixed is not None and fixed.edges is not None:
+        return None
+    flat = _flat_truth(truth, np.full(model.n_examples, model.n_labels), 2)
+    rest = model.bias, flat, None if fixed is None else fixed.nodes, truth.marginals
+    sparse = sparse_parts(model.X)
+    if sparse is None:
+        return core.dense_labels(graph, model.X, *rest)
+    return core.sparse_labels(graph, *sparse, int(model.X.shape[1]), *rest)
 
 
 def _costs_above_truth(

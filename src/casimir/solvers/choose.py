@@ -17,6 +17,7 @@ from casimir.solvers.dual_proximal import DualProximal, has_dual_steps
 from casimir.solvers.excessive_gap import ExcessiveGap
 from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.lbfgs import LBFGS
+from casimir.solvers.metric import RowMetric, useful_metric
 from casimir.solvers.proximal_kappa import Conditioning
 from casimir.solvers.saga import SAGA
 from casimir.solvers.sdca import SDCA
@@ -62,8 +63,9 @@ def _best_for(objective: Objective) -> Solver:
     """What certified gaps of 1e-2 and 1e-3 in the least CPU time, or within 1.2 of it, on the problems of benchmarks.
 
     A proximal point method around dual steps, for hinge losses and, where the dual variables fit into memory, losses
-    smoothed by the entropy; for the latter L-BFGS where it needs a few iterations. Casimir-SVRG for the rest, and for
-    smooth losses under a penalty so strong that its first pass comes near the optimum.
+    smoothed by the entropy; for the latter L-BFGS where it needs a few iterations, by itself or in coordinates that the
+    model tells. Casimir-SVRG for the rest, and for smooth losses under a penalty so strong that its first pass comes
+    near the optimum.
     """
     if objective.sets is not None:
         from casimir.solvers.concave_convex import ConcaveConvex  # which chooses the solver of its rounds here
@@ -71,7 +73,7 @@ def _best_for(objective: Objective) -> Solver:
         return ConcaveConvex()
     if not has_dual_steps(objective) or _is_easy(objective):
         return Casimir()
-    return LBFGS() if _is_well_conditioned(objective) else DualProximal()
+    return LBFGS() if _has_metric(objective) or _is_well_conditioned(objective) else DualProximal()
 
 
 def _is_easy(objective: Objective) -> bool:
@@ -79,6 +81,16 @@ def _is_easy(objective: Objective) -> bool:
         return False
     at = Conditioning.of(objective, np.random.default_rng(0))
     return at.square <= _EASY * at.lam_n
+
+
+def _has_metric(objective: Objective) -> bool:
+    """Whether L-BFGS knows coordinates in which a smooth loss is round, as of dense features that are correlated."""
+    if objective.dual_variables != "potentials" or objective.n_params > objective.n_active:
+        return False
+    if RowMetric.of(objective, objective.loss.mu) is None:
+        return False
+    at_zero = objective.evaluate(np.zeros(objective.n_params), count="searches")
+    return useful_metric(objective, objective.loss, at_zero) is not None
 
 
 def _is_well_conditioned(objective: Objective) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from casimir._arrays import dot
@@ -35,6 +37,11 @@ class Memory:
 
     def __len__(self) -> int:
         return self._kept
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether a direction has a length that can be relied on."""
+        return self._kept > 0
 
     def remember(self, step: FloatArray, change: FloatArray) -> None:
         """Pairs without curvature are left out, so that H stays positive definite."""
@@ -80,13 +87,24 @@ class Memory:
         return found
 
 
+class Pairs(Protocol):
+    """What quasi-Newton iterations ask of their memory."""
+
+    @property
+    def is_scaled(self) -> bool: ...
+
+    def remember(self, step: FloatArray, change: FloatArray) -> None: ...
+
+    def times(self, gradient: FloatArray) -> FloatArray: ...
+
+
 class QuasiNewton:
     """Iterations on f_mu(w) + R(w), R separable: sum_j l1_j |w_j| + (smooth)_j, over w_j >= 0 where asked for.
 
     memory  the pairs so far; those of another penalty may be used again, since they describe the same losses
     """
 
-    def __init__(self, objective: Objective, loss: Loss, memory: Memory) -> None:
+    def __init__(self, objective: Objective, loss: Loss, memory: Pairs) -> None:
         self.memory, self._objective, self._loss = memory, objective, loss
         self._last: tuple[FloatArray, FloatArray] | None = None  # a point and the smooth gradient there
         own = _separable(objective.penalty)
@@ -118,7 +136,7 @@ class QuasiNewton:
         if not direction.any():
             return w, before
         orthant = None if self._is_plain else np.where(w != 0.0, np.sign(w), -np.sign(steepest))
-        length = 1.0 if len(self.memory) else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
+        length = 1.0 if self.memory.is_scaled else 1.0 / max(dot(steepest, steepest) ** 0.5, 1e-300)
         for _ in range(_HALVINGS):
             new = w + length * direction
             if orthant is not None:

@@ -74,6 +74,10 @@ class LabelledGraph(NativeOracles):
     def __len__(self) -> int:
         return len(self._edges)
 
+    def common_edges(self) -> IntArray | None:
+        """int64[m, 2]: the edges of every example, where all have the same graph; else None."""
+        return self._edges.common()
+
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[(u, v), j, j'] = sum_k u_k [y_k,u = j, y_k,v = j']."""
         self._check(s)

@@ -40,6 +40,11 @@ class JunctionTree(LabelledGraph):
         self._edges = EdgeLists.of(edges)
         self._graphs = self._native_graphs()
 
+    @property
+    def max_cells(self) -> float:
+        """What the tables of one example may have together."""
+        return self.memory_limit / _BYTES_PER_CELL
+
     def edges(self, i: int) -> IntArray:
         """int64[m_i, 2]: the edges of example i."""
         return self._edges.of_example(i)
@@ -72,9 +77,7 @@ class JunctionTree(LabelledGraph):
         return _restore, (self._edges.ends, self._edges.offsets, self.n_labels, self.memory_limit)
 
     def _native_graphs(self) -> Any:
-        return core.JunctionGraphs(
-            self._edges.ends, self._edges.offsets, self.n_labels, self.memory_limit / _BYTES_PER_CELL
-        )
+        return core.JunctionGraphs(self._edges.ends, self._edges.offsets, self.n_labels, self.max_cells)
 
     def _widths(self, offsets: IntArray) -> IntArray:
         """Eliminates the nodes of examples that are seen for the first time."""

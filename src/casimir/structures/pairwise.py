@@ -39,6 +39,13 @@ class EdgeLists:
         i = range(len(self))[i]
         return self.ends[self.offsets[i] : self.offsets[i + 1]]
 
+    def common(self) -> IntArray | None:
+        """int64[m, 2]: the rows of every example, where all have the same; else None."""
+        if not len(self) or np.ptp(np.diff(self.offsets)) != 0:
+            return None
+        rows = self.ends.reshape(len(self), -1, 2)
+        return np.ascontiguousarray(rows[0]) if (rows == rows[0]).all() else None
+
     def select(self, examples: Any) -> EdgeLists:
         rows, offsets = ragged_rows(self.offsets, np.arange(len(self))[examples])
         return EdgeLists(self.ends[rows], offsets)
