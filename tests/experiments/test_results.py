@@ -14,6 +14,7 @@ from casimir import experiments as ex
 from casimir.experiments.counts import measured
 from casimir.experiments.curves import curve
 from casimir.experiments.grids import markdown
+from casimir.experiments.manifest import cell_of, update
 from casimir.experiments.plots import MOST_BYTES, _variants
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
@@ -117,6 +118,17 @@ def test_other_parameters_replace_the_cell_and_keep_the_records(tmp_path: Path) 
     (row,) = ex.table(tmp_path)
     assert (row.params, row.runs) == ({"gamma0": 0.25}, 1)
     assert len(records(tmp_path)) == 4
+
+
+def test_an_experiment_without_finished_runs_is_left_out(folder: Path, tmp_path: Path) -> None:
+    begun = replace(EXPERIMENT, name="begun")
+    update(tmp_path, begun, [cell_of(begun, begun.cases[0], begun.methods[1], {}, [7])])
+    for show in (ex.plot, ex.table):
+        with pytest.raises(FileNotFoundError, match="no finished run of begun yet"):
+            show(tmp_path)
+    ex.run(EXPERIMENT, out=tmp_path, seeds=1, only="method=bcfw,lam=1/n")
+    assert {row.experiment for row in ex.table(tmp_path)} == {"tiny"}
+    assert {file.name.split("-")[0] for file in ex.plot(tmp_path)} == {"tiny"}
 
 
 def test_variants_of_a_method_share_its_dashes_and_colours_tell_them_apart() -> None:

@@ -43,7 +43,8 @@ def list_experiments(json: Json = False) -> None:
             write_json({"experiments": [{"name": e.name, "title": e.title, "figure": e.figure} for e in found]})
             return
         for e in found:
-            size = f"{len(e.cases)} cases x {len(e.methods)} methods x {e.seeds} seeds"
+            parts = ((len(e.cases), "case"), (len(e.methods), "method"), (e.seeds, "seed"))
+            size = " x ".join(f"{number} {part}" + "s" * (number > 1) for number, part in parts)
             say(out(), f"{e.name}: {size}" + (f", {e.figure}" if e.figure else ""), "bold")
             say(out(), f"  {e.title}")
         say(out(), SMOKE, "bold")

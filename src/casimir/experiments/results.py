@@ -45,5 +45,10 @@ def results_of(folder: Path, manifest: Manifest) -> Results:
 
 
 def load_results(folder: Path) -> list[Results]:
-    """Of every experiment in the folder."""
-    return [results_of(folder, manifest) for manifest in manifests(folder)]
+    """Of every experiment in the folder that has a finished run: one may have just begun."""
+    found = [results_of(folder, manifest) for manifest in manifests(folder)]
+    begun = [results for results in found if results.cells]
+    if not begun:
+        names = ", ".join(results.manifest.name for results in found)
+        raise FileNotFoundError(f"{folder} has no finished run of {names} yet; wait for the first one.")
+    return begun

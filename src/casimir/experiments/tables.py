@@ -76,8 +76,8 @@ def rows_of(results: Results) -> list[Row]:
 def _row(results: Results, cell: Cell) -> Row:
     records, best = results.records[cell.case, cell.method], results.optima[cell.case]
     good = [record for record in records if record.status != "diverged"]
-    ends = [_last_row(record, "paper", results.manifest.passes) for record in good]
-    ends_all = [_last_row(record, "full", results.manifest.passes) for record in good]
+    ends = [last_row(record, "paper", results.manifest.passes) for record in good]
+    ends_all = [last_row(record, "full", results.manifest.passes) for record in good]
     end, end_all = (_spread(_values(good, rows, "objective")) for rows in (ends, ends_all))
     metrics = {name: _spread(_values(good, ends, name)) for name in results.manifest.metrics}
     calls = {name: _spread(_values(good, ends, name)) for name in _CALLS}
@@ -100,7 +100,7 @@ def _row(results: Results, cell: Cell) -> Row:
     )
 
 
-def _last_row(record: Record, measure: str, passes: float) -> int | None:
+def last_row(record: Record, measure: str, passes: float) -> int | None:
     """The last row within the budget; None where the first one is beyond it."""
     reached = np.flatnonzero(measured(record, measure) <= passes + 1e-9)
     return int(reached[-1]) if len(reached) else None
