@@ -128,7 +128,19 @@ def test_an_experiment_without_finished_runs_is_left_out(folder: Path, tmp_path:
             show(tmp_path)
     ex.run(EXPERIMENT, out=tmp_path, seeds=1, only="method=bcfw,lam=1/n")
     assert {row.experiment for row in ex.table(tmp_path)} == {"tiny"}
+    with pytest.raises(FileNotFoundError, match="no finished run of begun yet"):
+        ex.table(tmp_path, ["begun"])
     assert {file.name.split("-")[0] for file in ex.plot(tmp_path)} == {"tiny"}
+
+
+def test_experiments_of_a_folder_by_name(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        ex.run(replace(EXPERIMENT, name=name), out=tmp_path, seeds=1, only="method=bcfw,lam=1/n")
+    assert [row.experiment for row in ex.table(tmp_path)] == ["one", "two"]
+    assert [row.experiment for row in ex.table(tmp_path, ["two"])] == ["two"]
+    assert {file.stem.split("-")[0] for file in ex.plot(tmp_path, names=["one"])} == {"one"}
+    with pytest.raises(ValueError, match="has no experiment 'three'; it has one, two"):
+        ex.table(tmp_path, ["one", "three"])
 
 
 def test_variants_of_a_method_share_its_dashes_and_colours_tell_them_apart() -> None:

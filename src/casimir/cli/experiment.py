@@ -32,6 +32,10 @@ casimir experiment run ner-solvers --data data/ --out out/ --tune"""
 
 ResultFolder = Annotated[Path, typer.Argument(metavar="DIR", help="What `run` wrote to.", show_default=False)]
 
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME", help="Experiments. Default: all in DIR.", show_default=False)
+]
+
 
 def list_experiments(json: Json = False) -> None:
     """List the experiments."""
@@ -91,6 +95,7 @@ def run(
 
 def plot(
     folder: ResultFolder,
+    names: Names = None,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the pictures. Default: DIR/plots.")] = None,
 ) -> None:
     """Draw the experiments in DIR as PNG and SVG: means and standard deviations over seeds.
@@ -101,12 +106,13 @@ def plot(
     with clear_ends():
         from casimir.experiments import plot as draw
 
-        for file in draw(folder, to):
+        for file in draw(folder, to, names or ()):
             say(out(), str(file))
 
 
 def table(
     folder: ResultFolder,
+    names: Names = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown.")] = False,
     json: Json = False,
 ) -> None:
@@ -115,7 +121,7 @@ def table(
         from casimir import experiments
         from casimir.experiments.grids import markdown as as_markdown
 
-        rows = experiments.table(folder)
+        rows = experiments.table(folder, names or ())
         if markdown:
             typer.echo(as_markdown(rows), nl=False)
         else:
