@@ -18,6 +18,7 @@ from casimir.experiments.manifest import cell_of, update
 from casimir.experiments.plots import MOST_BYTES, _variants
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
+from casimir.experiments.tables import Spread, _text
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +142,22 @@ def test_experiments_of_a_folder_by_name(tmp_path: Path) -> None:
     assert {file.stem.split("-")[0] for file in ex.plot(tmp_path, names=["one"])} == {"one"}
     with pytest.raises(ValueError, match="has no experiment 'three'; it has one, two"):
         ex.table(tmp_path, ["one", "three"])
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (14.2, 12.3, "14 ± 12"),
+        (0.12345, 0.0123, "0.123 ± 0.012"),
+        (0.0004321, 0.0000026, "0.0004321 ± 0.0000026"),
+        (3.1e-9, 2.2e-9, "3.1e-09 ± 2.2e-09"),
+        (7.1e-7, 1.4e-7, "7.1e-07 ± 1.4e-07"),
+        (0.5, 1e-7, "0.50000000 ± 0.00000010"),
+        (0.5, 0.0, "0.5"),
+    ],
+)
+def test_figures_show_what_their_deviation_allows(mean: float, std: float, text: str) -> None:
+    assert _text(Spread(mean, std)) == text
 
 
 def test_variants_of_a_method_share_its_dashes_and_colours_tell_them_apart() -> None:

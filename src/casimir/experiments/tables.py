@@ -159,10 +159,15 @@ def _title(row: Row) -> str:
 
 
 def _text(found: Spread | None) -> str:
-    """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean."""
+    """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean.
+
+    Deviations below 1e-6 are written with exponents.
+    """
     if found is None:
         return "-"
     if found.std <= 1e-12 * abs(found.mean):  # rounding
         return f"{found.mean:.4g}"
+    if found.std < 1e-6 and abs(found.mean) < 1e-3:
+        return f"{found.mean:.1e} ± {found.std:.1e}"
     digits = min(max(1 - math.floor(math.log10(found.std)), 0), 8)
     return f"{found.mean:.{digits}f} ± {found.std:.{digits}f}"
