@@ -5,7 +5,8 @@
 A page has <!-- table: NAME --> and <!-- end --> around the final values of experiment NAME, and pictures as
 images/NAME-COLUMN.png or .svg. <!-- medians: NAME METHOD --> and <!-- end --> are around medians over seeds, with how
 often each method is ahead of METHOD. Text outside the markers is written by hand and stays. So do the lines of a case
-or method that the records lack, and then the experiment's pictures and medians, which show all of them, stay too.
+or method that the records lack, and then the experiment's pictures and medians, which show all of them, stay too;
+--partial NAME draws those of an experiment from what is there.
 """
 
 from __future__ import annotations
@@ -105,12 +106,15 @@ def with_medians(page: str, found: Mapping[str, Results]) -> str:
 # --- pages and pictures
 
 
-def refresh(folders: list[Path]) -> list[Path]:
-    """Writes the pages and pictures that belong to the experiments in the folders; returns what changed."""
+def refresh(folders: list[Path], partial: Iterable[str] = ()) -> list[Path]:
+    """Writes the pages and pictures that belong to the experiments in the folders; returns what changed.
+
+    partial  experiments whose pictures and medians are made even though the pages show more than was found
+    """
     found = {name: text for folder in folders for name, text in tables_of(folder).items()}
     results = {one.manifest.name: one for folder in folders for one in load_results(folder)}
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.md"))}
-    kept = {name for text in pages.values() for name in incomplete(text, found)}
+    kept = {name for text in pages.values() for name in incomplete(text, found)} - set(partial)
     whole = {name: one for name, one in results.items() if name not in kept}
     changed = []
     for path, text in pages.items():
@@ -136,5 +140,9 @@ def experiment_of(file: Path, names: Iterable[str]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR", help="what `casimir experiment run` wrote to")
-    for file in refresh(parser.parse_args().folders):
+    parser.add_argument(
+        "--partial", action="append", default=[], metavar="NAME", help="pictures and medians of what is there"
+    )
+    options = parser.parse_args()
+    for file in refresh(options.folders, options.partial):
         print(file)

@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 from experiment_records import cell, record, results
 
+from casimir.experiments.plots import figure_of, save
+
 TOOL = Path(__file__).parents[2] / "tools" / "experiment_pages.py"
 PAGE = """# Page
 
@@ -97,6 +99,25 @@ def test_medians_count_the_seeds_ahead_of_a_rival(tool: ModuleType) -> None:
     )
     with pytest.raises(ValueError, match="has no runs of 'c'; choose one of a, b"):
         tool.with_medians(page.replace("made-up b", "made-up c"), {"made-up": found})
+
+
+@pytest.mark.parametrize("partial", [[], ["made-up"]])
+def test_pictures_of_a_part_are_drawn_on_demand(
+    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partial: list[str]
+) -> None:
+    page = "<!-- table: made-up -->\n\n### made-up: old 1/n\n\n| A |\n\n<!-- end -->\n\n![](images/made-up-objective.png)\n"
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    ends = {("x 1/n", "a"): [record(10, steps=[50, 100], objective=[8.0, 4.0], seed=100)]}
+    found = results([cell("x 1/n", "1/n", "a", "A")], ends, 2.0, 2.0)
+    monkeypatch.setattr(tool, "PAGES", tmp_path)
+    monkeypatch.setattr(tool, "tables_of", lambda folder: {"made-up": "### made-up: x 1/n\n\n| A |\n"})
+    monkeypatch.setattr(tool, "load_results", lambda folder: [found])
+    monkeypatch.setattr(
+        tool, "plot", lambda folder, to: save(figure_of(found, "objective"), Path(to), "made-up-objective")
+    )
+    changed = {file.name for file in tool.refresh([tmp_path], partial)}
+    assert changed == {"page.md"} | {"made-up-objective.png" for _ in partial}
+    assert "### made-up: old 1/n" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
 def test_empty_places_are_filled(tool: ModuleType) -> None:
