@@ -105,8 +105,8 @@ def test_medians_count_the_seeds_ahead_of_a_rival(tool: ModuleType) -> None:
 def test_pictures_of_a_part_are_drawn_on_demand(
     tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partial: list[str]
 ) -> None:
-    page = "<!-- table: made-up -->\n\n### made-up: old 1/n\n\n| A |\n\n<!-- end -->\n\n![](images/made-up-objective.png)\n"
-    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    older = "<!-- table: made-up -->\n\n### made-up: old 1/n\n\n| A |\n\n<!-- end -->\n"
+    (tmp_path / "page.md").write_text(f"{older}\n![](images/made-up-objective.png)\n", encoding="utf-8")
     ends = {("x 1/n", "a"): [record(10, steps=[50, 100], objective=[8.0, 4.0], seed=100)]}
     found = results([cell("x 1/n", "1/n", "a", "A")], ends, 2.0, 2.0)
     monkeypatch.setattr(tool, "PAGES", tmp_path)
