@@ -112,7 +112,8 @@ def refresh(folders: list[Path], partial: Iterable[str] = ()) -> list[Path]:
     partial  experiments whose pictures and medians are made even though the pages show more than was found
     """
     found = {name: text for folder in folders for name, text in tables_of(folder).items()}
-    results = {one.manifest.name: one for folder in folders for one in load_results(folder)}
+    by_folder = {folder: {one.manifest.name: one for one in load_results(folder)} for folder in folders}
+    results = {name: one for part in by_folder.values() for name, one in part.items()}
     pages = {path: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.md"))}
     kept = {name for text in pages.values() for name in incomplete(text, found)} - set(partial)
     whole = {name: one for name, one in results.items() if name not in kept}
@@ -124,17 +125,12 @@ def refresh(folders: list[Path], partial: Iterable[str] = ()) -> list[Path]:
             changed.append(path)
     wanted = {name for text in pages.values() for name in _PICTURE.findall(text)}
     with tempfile.TemporaryDirectory() as place:
-        drawn = [file for folder in folders for file in plot(folder, place)]
-        for file in drawn:
-            if file.name in wanted and experiment_of(file, results) in whole:
+        mine = {folder: [name for name in part if name in whole] for folder, part in by_folder.items()}
+        for file in (file for folder, names in mine.items() if names for file in plot(folder, place, names)):
+            if file.name in wanted:
                 (PAGES / "images").mkdir(exist_ok=True)
                 changed.append(Path(shutil.copy(file, PAGES / "images" / file.name)))
     return changed
-
-
-def experiment_of(file: Path, names: Iterable[str]) -> str:
-    """Whose picture it is: NAME-COLUMN.png, where a name may begin with another one."""
-    return max((name for name in names if file.stem.startswith(f"{name}-")), key=len)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_pictures_of_a_part_are_drawn_on_demand(
     monkeypatch.setattr(tool, "tables_of", lambda folder: {"made-up": "### made-up: x 1/n\n\n| A |\n"})
     monkeypatch.setattr(tool, "load_results", lambda folder: [found])
     monkeypatch.setattr(
-        tool, "plot", lambda folder, to: save(figure_of(found, "objective"), Path(to), "made-up-objective")
+        tool, "plot", lambda folder, to, names: save(figure_of(found, "objective"), Path(to), "made-up-objective")
     )
     changed = {file.name for file in tool.refresh([tmp_path], partial)}
     assert changed == {"page.md"} | {"made-up-objective.png" for _ in partial}
@@ -124,8 +124,3 @@ def test_empty_places_are_filled(tool: ModuleType) -> None:
     page = tool.filled(PAGE, {"one-more": "### one-more: c 1/n (F* in [3, 4])\n\n| c |\n"})
     assert "<!-- table: one-more -->\n\n### one-more: c 1/n (F* in [3, 4])\n\n| c |\n\n<!-- end -->" in page
     assert tool.filled(page, {"one-more": "### one-more: c 1/n (F* in [3, 4])\n\n| c |\n"}) == page
-
-
-def test_pictures_belong_to_the_longest_name(tool: ModuleType) -> None:
-    assert tool.experiment_of(Path("one-more-objective.png"), ["one", "one-more"]) == "one-more"
-    assert tool.experiment_of(Path("one-objective.png"), ["one", "one-more"]) == "one"
