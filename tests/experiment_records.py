@@ -11,14 +11,14 @@ from casimir.experiments.records import Record
 from casimir.experiments.results import Results
 
 
-def record(n: int, status: str = "budget", **columns: Sequence[float]) -> Record:
+def record(n: int, status: str = "budget", seed: int = 0, **columns: Sequence[float]) -> Record:
     """Columns that are not given are 0; cpu_seconds is a clock."""
     rows = len(columns["objective"])
     names = ("steps", "searches", "full_gradients", "epoch")
     trace: dict[str, Any] = {name: [0.0] * rows for name in names}
     clocks = {"cpu_seconds": list(columns.pop("cpu_seconds", [0.0] * rows))}
     trace |= {name: list(values) for name, values in columns.items()}
-    return Record({"settings": {}, "n": n, "status": status, "trace": trace, "clocks": clocks})
+    return Record({"settings": {"seed": seed}, "n": n, "status": status, "trace": trace, "clocks": clocks})
 
 
 def cell(case: str, lam: str, method: str, label: str, **params: float) -> Cell:

@@ -14,9 +14,11 @@ from casimir import experiments as ex
 from casimir.experiments.counts import measured
 from casimir.experiments.curves import curve
 from casimir.experiments.grids import markdown
+from casimir.experiments.manifest import cell_of, update
 from casimir.experiments.plots import MOST_BYTES, _variants
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
+from casimir.experiments.tables import Spread, _text
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +119,45 @@ def test_other_parameters_replace_the_cell_and_keep_the_records(tmp_path: Path) 
     (row,) = ex.table(tmp_path)
     assert (row.params, row.runs) == ({"gamma0": 0.25}, 1)
     assert len(records(tmp_path)) == 4
+
+
+def test_an_experiment_without_finished_runs_is_left_out(folder: Path, tmp_path: Path) -> None:
+    begun = replace(EXPERIMENT, name="begun")
+    update(tmp_path, begun, [cell_of(begun, begun.cases[0], begun.methods[1], {}, [7])])
+    for show in (ex.plot, ex.table):
+        with pytest.raises(FileNotFoundError, match="no finished run of begun yet"):
+            show(tmp_path)
+    ex.run(EXPERIMENT, out=tmp_path, seeds=1, only="method=bcfw,lam=1/n")
+    assert {row.experiment for row in ex.table(tmp_path)} == {"tiny"}
+    with pytest.raises(FileNotFoundError, match="no finished run of begun yet"):
+        ex.table(tmp_path, ["begun"])
+    assert {file.name.split("-")[0] for file in ex.plot(tmp_path)} == {"tiny"}
+
+
+def test_experiments_of_a_folder_by_name(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        ex.run(replace(EXPERIMENT, name=name), out=tmp_path, seeds=1, only="method=bcfw,lam=1/n")
+    assert [row.experiment for row in ex.table(tmp_path)] == ["one", "two"]
+    assert [row.experiment for row in ex.table(tmp_path, ["two"])] == ["two"]
+    assert {file.stem.split("-")[0] for file in ex.plot(tmp_path, names=["one"])} == {"one"}
+    with pytest.raises(ValueError, match="has no experiment 'three'; it has one, two"):
+        ex.table(tmp_path, ["one", "three"])
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (14.2, 12.3, "14 ± 12"),
+        (0.12345, 0.0123, "0.123 ± 0.012"),
+        (0.0004321, 0.0000026, "0.0004321 ± 0.0000026"),
+        (3.1e-9, 2.2e-9, "3.1e-09 ± 2.2e-09"),
+        (7.1e-7, 1.4e-7, "7.1e-07 ± 1.4e-07"),
+        (0.5, 1e-7, "0.50000000 ± 0.00000010"),
+        (0.5, 0.0, "0.5"),
+    ],
+)
+def test_figures_show_what_their_deviation_allows(mean: float, std: float, text: str) -> None:
+    assert _text(Spread(mean, std)) == text
 
 
 def test_variants_of_a_method_share_its_dashes_and_colours_tell_them_apart() -> None:

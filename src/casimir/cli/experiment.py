@@ -32,6 +32,10 @@ casimir experiment run ner-solvers --data data/ --out out/ --tune"""
 
 ResultFolder = Annotated[Path, typer.Argument(metavar="DIR", help="What `run` wrote to.", show_default=False)]
 
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME", help="Experiments. Default: all in DIR.", show_default=False)
+]
+
 
 def list_experiments(json: Json = False) -> None:
     """List the experiments."""
@@ -43,7 +47,8 @@ def list_experiments(json: Json = False) -> None:
             write_json({"experiments": [{"name": e.name, "title": e.title, "figure": e.figure} for e in found]})
             return
         for e in found:
-            size = f"{len(e.cases)} cases x {len(e.methods)} methods x {e.seeds} seeds"
+            parts = ((len(e.cases), "case"), (len(e.methods), "method"), (e.seeds, "seed"))
+            size = " x ".join(f"{number} {part}" + "s" * (number > 1) for number, part in parts)
             say(out(), f"{e.name}: {size}" + (f", {e.figure}" if e.figure else ""), "bold")
             say(out(), f"  {e.title}")
         say(out(), SMOKE, "bold")
@@ -90,6 +95,7 @@ def run(
 
 def plot(
     folder: ResultFolder,
+    names: Names = None,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the pictures. Default: DIR/plots.")] = None,
 ) -> None:
     """Draw the experiments in DIR as PNG and SVG: means and standard deviations over seeds.
@@ -100,12 +106,13 @@ def plot(
     with clear_ends():
         from casimir.experiments import plot as draw
 
-        for file in draw(folder, to):
+        for file in draw(folder, to, names or ()):
             say(out(), str(file))
 
 
 def table(
     folder: ResultFolder,
+    names: Names = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown.")] = False,
     json: Json = False,
 ) -> None:
@@ -114,7 +121,7 @@ def table(
         from casimir import experiments
         from casimir.experiments.grids import markdown as as_markdown
 
-        rows = experiments.table(folder)
+        rows = experiments.table(folder, names or ())
         if markdown:
             typer.echo(as_markdown(rows), nl=False)
         else:

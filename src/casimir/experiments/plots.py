@@ -22,6 +22,7 @@ _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
+_LOWEST = 1e-6  # where the axis of (F - F*) / F* ends: one method far below would flatten all others
 _MOST_COLUMNS = 4  # of the legend
 _MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
 
@@ -179,11 +180,12 @@ def _mark_row(row: Any, case: str, column: str, best: Interval | None) -> None:
     if best is None:
         return
     row[1].set_title(f"F* in {best}", loc="left", fontsize=8, color="#555555")
-    floor, (bottom, top) = best.error / best.middle, row[0].get_ylim()
+    floor, (low, top) = best.error / best.middle, row[0].get_ylim()
+    bottom = max(low, min(_LOWEST, 0.1 * top))
     if floor > bottom:
         for panel in row:
             panel.axhspan(bottom, floor, color="#dddddd", linewidth=0, zorder=0)
-        row[0].set_ylim(bottom, top)
+    row[0].set_ylim(bottom, top)
 
 
 def _mark_powers(panel: Any) -> None:

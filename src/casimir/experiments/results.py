@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,22 @@ def results_of(folder: Path, manifest: Manifest) -> Results:
     return Results(manifest, records, optima)
 
 
-def load_results(folder: Path) -> list[Results]:
-    """Of every experiment in the folder."""
-    return [results_of(folder, manifest) for manifest in manifests(folder)]
+def load_results(folder: Path, names: Collection[str] = ()) -> list[Results]:
+    """Of every experiment in the folder that has a finished run: one may have just begun.
+
+    names  of those that are wanted; none: all
+    """
+    found = [results_of(folder, manifest) for manifest in _named(manifests(folder), names, folder)]
+    begun = [results for results in found if results.cells]
+    if not begun:
+        asked = ", ".join(results.manifest.name for results in found)
+        raise FileNotFoundError(f"{folder} has no finished run of {asked} yet; wait for the first one.")
+    return begun
+
+
+def _named(found: list[Manifest], names: Collection[str], folder: Path) -> list[Manifest]:
+    known = [manifest.name for manifest in found]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"{folder} has no experiment {unknown[0]!r}; it has {', '.join(known)}.")
+    return [manifest for manifest in found if not names or manifest.name in names]

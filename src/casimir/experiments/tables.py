@@ -76,8 +76,8 @@ def rows_of(results: Results) -> list[Row]:
 def _row(results: Results, cell: Cell) -> Row:
     records, best = results.records[cell.case, cell.method], results.optima[cell.case]
     good = [record for record in records if record.status != "diverged"]
-    ends = [_last_row(record, "paper", results.manifest.passes) for record in good]
-    ends_all = [_last_row(record, "full", results.manifest.passes) for record in good]
+    ends = [last_row(record, "paper", results.manifest.passes) for record in good]
+    ends_all = [last_row(record, "full", results.manifest.passes) for record in good]
     end, end_all = (_spread(_values(good, rows, "objective")) for rows in (ends, ends_all))
     metrics = {name: _spread(_values(good, ends, name)) for name in results.manifest.metrics}
     calls = {name: _spread(_values(good, ends, name)) for name in _CALLS}
@@ -100,7 +100,7 @@ def _row(results: Results, cell: Cell) -> Row:
     )
 
 
-def _last_row(record: Record, measure: str, passes: float) -> int | None:
+def last_row(record: Record, measure: str, passes: float) -> int | None:
     """The last row within the budget; None where the first one is beyond it."""
     reached = np.flatnonzero(measured(record, measure) <= passes + 1e-9)
     return int(reached[-1]) if len(reached) else None
@@ -159,10 +159,15 @@ def _title(row: Row) -> str:
 
 
 def _text(found: Spread | None) -> str:
-    """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean."""
+    """Two digits of the deviation and the mean to the same place; without deviation four digits of the mean.
+
+    Deviations below 1e-6 are written with exponents.
+    """
     if found is None:
         return "-"
     if found.std <= 1e-12 * abs(found.mean):  # rounding
         return f"{found.mean:.4g}"
+    if found.std < 1e-6 and abs(found.mean) < 1e-3:
+        return f"{found.mean:.1e} ± {found.std:.1e}"
     digits = min(max(1 - math.floor(math.log10(found.std)), 0), 8)
     return f"{found.mean:.{digits}f} ± {found.std:.{digits}f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,14 +32,17 @@ def view_of(results: Results) -> View:
     return known_view(results.manifest.name) or Curves()
 
 
-def plot(folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None) -> list[Path]:
+def plot(
+    folder: str | os.PathLike[str], to: str | os.PathLike[str] | None = None, names: Collection[str] = ()
+) -> list[Path]:
     """EXPERIMENT-objective and EXPERIMENT-METRIC, or what a view has, as PNG and SVG, in `to` or the folder's `plots`.
 
+    names  of the experiments to draw; none: all in the folder
     Returns the files.
     """
     target = Path(folder) / "plots" if to is None else Path(to)
     files = []
-    for results in load_results(Path(folder)):
+    for results in load_results(Path(folder), names):
         for name, figure in view_of(results).figures(results).items():
             files += save(figure, target, f"{results.manifest.name}-{name}")
     return files
@@ -49,6 +53,6 @@ def rows_in(results: Results) -> list[AnyRow]:
     return view_of(results).rows(results)
 
 
-def table(folder: str | os.PathLike[str]) -> list[Any]:
-    """The rows of every experiment in a folder: `tables.Row`, or what a view makes."""
-    return [row for results in load_results(Path(folder)) for row in rows_in(results)]
+def table(folder: str | os.PathLike[str], names: Collection[str] = ()) -> list[Any]:
+    """The rows of every experiment in a folder, or of those that are named: `tables.Row`, or what a view makes."""
+    return [row for results in load_results(Path(folder), names) for row in rows_in(results)]
