@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,6 +60,15 @@ class Packer {
     }
     packed_.indices.push_back(number);
     if (packed_.weighted) packed_.values.push_back(weight);
+  }
+
+  /// FeatureTable::none for a name that has no number.
+  std::uint32_t number(std::string_view name) const { return index_(name); }
+
+  /// Features of weight 1 by their numbers.
+  void add_numbers(std::span<const std::uint32_t> numbers) {
+    packed_.indices.insert(packed_.indices.end(), numbers.begin(), numbers.end());
+    if (packed_.weighted) packed_.values.resize(packed_.indices.size(), 1.0);
   }
 
   void end_token() {

@@ -36,9 +36,13 @@ class KnownWords:
                 counts[word.lower()]["O" if prefix == "O" else kind] += 1
         return cls({word: _often(seen) for word, seen in sorted(counts.items()) if seen.total() >= _SEEN})
 
+    def types_of(self, word: str) -> str:
+        """The types of a word; "?" for one that was not seen often."""
+        return self.types.get(word.lower(), _NEW)
+
     def add(self, words: Sequence[str], tokens: list[list[str]]) -> None:
         """Features of the words at offsets -2..+2."""
-        types = [self.types.get(word.lower(), _NEW) for word in words]
+        types = [self.types_of(word) for word in words]
         for i, token in enumerate(tokens):
             token += [f"known[{k - i}]={types[k]}" for k in range(max(i - 2, 0), min(i + 3, len(types)))]
 

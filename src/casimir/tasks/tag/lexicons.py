@@ -31,6 +31,12 @@ class Lexicons:
     def _all(self) -> tuple[Clusters | None, Gazetteer | None, KnownWords | None]:
         return self.clusters, self.gazetteer, self.known
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is, of "clusters", "gazetteer" and "known"."""
+        found = zip(_NAMES, self._all, strict=True)
+        return tuple(name.partition(".")[2] for name, lexicon in found if lexicon is not None)
+
     def learnt(self, corpus: Corpus, feature_set: str) -> Lexicons:
         """With what words were in training, where labels write spans and the features read it."""
         if corpus.scheme is None or feature_set not in _LEARNS:
