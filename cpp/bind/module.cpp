@@ -6,6 +6,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   nb::set_leak_warnings(false);
   bind_pack(m);
   bind_text(m);
+  bind_columns(m);
   bind_vectors(m);
   bind_chain(m);
   bind_graph_cut(m);

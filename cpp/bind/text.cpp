@@ -17,8 +17,8 @@ namespace text = casimir::text;
 
 using Integers = InArray<int64_t, nb::ndim<1>>;
 using Numbers = InArray<uint32_t, nb::ndim<1>>;
-using FilterParts = std::tuple<std::string, std::size_t, std::size_t, std::string>;        // name, number, most, characters
-using HoleParts = std::tuple<std::size_t, int, std::int64_t, int, std::string>;            // source, anchor, offset, outside
+using FilterParts = std::tuple<std::string, std::size_t, std::size_t, std::string>;  // name, number, most, characters
+using HoleParts = std::tuple<std::size_t, int, std::int64_t, int, std::string>;      // source, anchor, offset, outside
 using Given = std::optional<std::tuple<Integers, Integers, InArray<uint8_t, nb::ndim<1>>>>;  // items, ends, blob
 
 template <class T>
@@ -28,7 +28,9 @@ std::span<const T> span_of(const InArray<T, nb::ndim<1>>& array) {
 
 void add_source(text::Plan& plan, int kind, std::size_t column, const std::vector<FilterParts>& filters) {
   text::Source made{static_cast<text::SourceKind>(kind), column, {}};
-  for (const auto& [name, number, most, characters] : filters) made.filters.push_back({name, number, most, characters});
+  if (made.kind == text::SourceKind::filtered)
+    for (const auto& [name, number, most, characters] : filters)
+      made.filters.emplace_back(name, number, most, characters);
   plan.sources.push_back(std::move(made));
 }
 
@@ -37,7 +39,8 @@ void add_template(text::Plan& plan, std::vector<std::string> texts, const std::v
   text::Template made{std::move(texts), {}};
   for (const auto& [source, anchor, offset, outside, mark] : holes) {
     if (source >= plan.sources.size()) throw std::invalid_argument("a hole names a source that is not there");
-    made.holes.push_back({source, static_cast<text::Anchor>(anchor), offset, static_cast<text::Outside>(outside), mark});
+    made.holes.push_back(
+        {source, static_cast<text::Anchor>(anchor), offset, static_cast<text::Outside>(outside), mark});
   }
   plan.templates.push_back(std::move(made));
 }
@@ -76,7 +79,8 @@ text::TokenTable token_table(const Integers& offsets, const Integers& documents,
 text::GivenValues given_values(const Given& given, std::size_t n_items) {
   if (!given) return {};
   const auto& [items, ends, blob] = *given;
-  if (items.size() != n_items + 1 || ends.size() == 0 || items.data()[n_items] + 1 != static_cast<int64_t>(ends.size()) ||
+  if (items.size() != n_items + 1 || ends.size() == 0 ||
+      items.data()[n_items] + 1 != static_cast<int64_t>(ends.size()) ||
       ends.data()[ends.size() - 1] != static_cast<int64_t>(blob.size()))
     throw std::invalid_argument("values that are given do not fit the tokens");
   return {span_of(items), span_of(ends), {reinterpret_cast<const char*>(blob.data()), blob.size()}};
@@ -115,8 +119,10 @@ nb::tuple intern_tokens(nb::iterable sentences) {
       if (bytes == nullptr) {
         PyErr_Clear();
         const auto shown = nb::cast<std::string>(nb::steal(PyObject_ASCII(token.ptr())));
-        throw nb::value_error(("the token " + shown + " is no string of valid Unicode. Decode the input first, with "
-                               "errors='replace' where it is damaged.").c_str());
+        throw nb::value_error(("the token " + shown +
+                               " is no string of valid Unicode. Decode the input first, with "
+                               "errors='replace' where it is damaged.")
+                                  .c_str());
       }
       ids.push_back(table->intern({bytes, static_cast<std::size_t>(size)}));
     }
@@ -136,9 +142,7 @@ void bind_text(nb::module_& m) {
   nb::class_<text::Plan>(m, "TemplatePlan", "Templates of features, compiled.")
       .def(
           "__init__",
-          [](text::Plan* self, std::size_t alone, std::size_t least) {
-            new (self) text::Plan{{}, {}, alone, least};
-          },
+          [](text::Plan* self, std::size_t alone, std::size_t least) { new (self) text::Plan{{}, {}, alone, least}; },
           nb::arg("alone"), nb::arg("least"))
       .def("add_source", &add_source, nb::arg("kind"), nb::arg("column"), nb::arg("filters"))
       .def("add_template", &add_template, nb::arg("texts"), nb::arg("holes"));

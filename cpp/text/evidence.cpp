@@ -7,7 +7,8 @@ namespace casimir::text {
 namespace {
 
 constexpr std::size_t most_contexts = 16;
-constexpr std::string_view names[] = {"d[-1]=", "d[1]=", "dleft=", "dright=", "dfirst=", "dlast=", "dnotfirst", "dnotlast"};
+constexpr std::string_view names[] = {
+    "d[-1]=", "d[1]=", "dleft=", "dright=", "dfirst=", "dlast=", "dnotfirst", "dnotlast"};
 
 }  // namespace
 
@@ -105,7 +106,8 @@ const std::string& Evidence::text_of(const Context& context) {
 
 const Evidence::Contexts& Evidence::most_common(const Contexts& all) {
   chosen_ = all;
-  std::stable_sort(chosen_.begin(), chosen_.end(), [](const Context& a, const Context& b) { return a.count > b.count; });
+  std::stable_sort(chosen_.begin(), chosen_.end(),
+                   [](const Context& a, const Context& b) { return a.count > b.count; });
   if (chosen_.size() > most_contexts) chosen_.resize(most_contexts);
   return chosen_;
 }

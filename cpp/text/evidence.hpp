@@ -1,5 +1,5 @@
-// What the rest of a document tells about a word: the most frequent contexts of its capitalised mentions, its case where
-// it does not begin a sentence, and the document's first word. Headlines receive evidence but give none.
+// What the rest of a document tells about a word: the most frequent contexts of its capitalised mentions, its case
+// where it does not begin a sentence, and the document's first word. Headlines receive evidence but give none.
 #pragma once
 
 #include <cstddef>

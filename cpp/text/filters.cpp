@@ -8,8 +8,6 @@ namespace casimir::text {
 
 namespace {
 
-using Apply = void (*)(const CharacterTable&, const Filter&, std::string_view, Values&);
-
 void add_distinct(Values& out, std::size_t begin, std::string_view value) {
   if (std::find(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), value) == out.end())
     out.emplace_back(value);
@@ -92,29 +90,20 @@ void length(const CharacterTable&, const Filter& filter, std::string_view text, 
   out.push_back(std::to_string(std::min(count_characters(text), filter.most)));
 }
 
-Apply function_of(const std::string& name) {
+}  // namespace
+
+Filter::Filter(const std::string& name, std::size_t number_, std::size_t most_, std::string characters_)
+    : number(number_), most(most_), characters(std::move(characters_)), apply_(named(name)) {}
+
+Filter::Apply Filter::named(const std::string& name) {
   static const std::unordered_map<std::string_view, Apply> known = {
-      {"digits", digits}, {"lower", lower},         {"shape", shape},   {"case", letter_case},
-      {"first", first},   {"last", last},           {"marked", marked}, {"ngrams", ngrams},
-      {"split", split},   {"inside", inside},       {"chars", chars},   {"has-digit", has_digit},
-      {"length", length},
+      {"digits", digits}, {"lower", lower},         {"shape", shape},   {"case", letter_case}, {"first", first},
+      {"last", last},     {"marked", marked},       {"ngrams", ngrams}, {"split", split},      {"inside", inside},
+      {"chars", chars},   {"has-digit", has_digit}, {"length", length},
   };
   const auto found = known.find(name);
   if (found == known.end()) throw std::invalid_argument("there is no filter " + name);
   return found->second;
-}
-
-}  // namespace
-
-Values filtered(const CharacterTable& table, const std::vector<Filter>& chain, std::string_view text) {
-  Values values{std::string(text)}, next;
-  for (const Filter& filter : chain) {
-    const Apply apply = function_of(filter.name);
-    next.clear();
-    for (const std::string& value : values) apply(table, filter, value, next);
-    values.swap(next);
-  }
-  return values;
 }
 
 char case_of(const CharacterTable& table, std::string_view word) {

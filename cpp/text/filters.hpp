@@ -17,16 +17,27 @@
 
 namespace casimir::text {
 
-struct Filter {
-  std::string name;
-  std::size_t number = 0, most = 0;
-  std::string characters;
-};
-
 using Values = std::vector<std::string>;
 
-/// What a chain of filters makes of a text.
-Values filtered(const CharacterTable& table, const std::vector<Filter>& chain, std::string_view text);
+class Filter {
+ public:
+  /// Throws where there is no such filter.
+  explicit Filter(const std::string& name, std::size_t number = 0, std::size_t most = 0, std::string characters = {});
+
+  std::size_t number, most;
+  std::string characters;
+
+  /// Appends what the filter makes of a text.
+  void apply(const CharacterTable& table, std::string_view text, Values& out) const { apply_(table, *this, text, out); }
+
+  friend bool operator==(const Filter&, const Filter&) = default;
+
+ private:
+  using Apply = void (*)(const CharacterTable&, const Filter&, std::string_view, Values&);
+  static Apply named(const std::string& name);
+
+  Apply apply_;
+};
 
 /// U all capitals, I one capital, T capital then small letters, M capital then mixed, l small letters, m other mixed
 /// case, d no letters but digits, p neither.

@@ -14,7 +14,7 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;
 
-const Values start_mark{"<s>"}, stop_mark{"</s>"};
+const Values no_values, start_mark{"<s>"}, stop_mark{"</s>"};
 
 /// The sentence at hand, and the run of capitalised words that each of its tokens is part of.
 struct Sentence {
@@ -85,6 +85,7 @@ class Extraction {
         evidence_(tokens, facts_),
         packer_(index) {
     for (const Template& one : plan.templates) add(one);
+    packer_.reserve(tokens.n_sentences(), tokens.ids[0].size());
   }
 
   PackedFeatures run() {
@@ -106,7 +107,8 @@ class Extraction {
       steps_.push_back({nullptr, &one, true});
       return;
     }
-    if (one.holes.empty() && !steps_.empty() && steps_.back().block) {
+    if (one.holes.empty() && !steps_.empty() && steps_.back().block &&
+        steps_.back().block->where.anchor == Anchor::token) {
       steps_.back().block->templates.push_back(&one);
       return;
     }
@@ -155,6 +157,7 @@ class Extraction {
     if (has_evidence_) evidence_.read(begin, end, tokens_.documents[begin] >= 0);
     known_evidence_.clear();
     for (std::size_t i = begin; i < end; ++i) sentence(i);
+    packer_.foresee(tokens_.ids[0].size());
   }
 
   void sentence(std::size_t i) {
@@ -198,7 +201,7 @@ class Extraction {
     if (range.first == unset) {
       range.first = block.numbers.size();
       for (const Template* one : block.templates)
-        number(*one, one->holes.empty() ? Values{} : values_.compute(one->holes[0].source, text), block.numbers);
+        number(*one, one->holes.empty() ? no_values : values_.compute(one->holes[0].source, text), block.numbers);
       range.second = block.numbers.size();
     }
     packer_.add_numbers({block.numbers.data() + range.first, range.second - range.first});
@@ -208,7 +211,7 @@ class Extraction {
     const auto [place, is_new] = block.outside.try_emplace(beyond);
     if (is_new)
       for (const Template* one : block.templates)
-        number(*one, one->holes.empty() ? Values{} : outside_values(one->holes[0], beyond), place->second);
+        number(*one, one->holes.empty() ? no_values : outside_values(one->holes[0], beyond), place->second);
     return place->second;
   }
 

@@ -12,13 +12,15 @@
 namespace casimir::text {
 
 struct TokenTable {
-  std::span<const std::int64_t> offsets;              // [n + 1]: sentence -> tokens
-  std::span<const std::int64_t> documents;            // [n]: number of the document, or -1
-  std::vector<std::span<const std::uint32_t>> ids;    // per column: token -> distinct text
-  std::vector<const FeatureTable*> names;             // per column: the distinct texts
+  std::span<const std::int64_t> offsets;            // [n + 1]: sentence -> tokens
+  std::span<const std::int64_t> documents;          // [n]: number of the document, or -1
+  std::vector<std::span<const std::uint32_t>> ids;  // per column: token -> distinct text
+  std::vector<const FeatureTable*> names;           // per column: the distinct texts
 
   std::size_t n_sentences() const { return offsets.size() - 1; }
-  std::string_view value(std::size_t column, std::size_t token) const { return names[column]->name(ids[column][token]); }
+  std::string_view value(std::size_t column, std::size_t token) const {
+    return names[column]->name(ids[column][token]);
+  }
 };
 
 }  // namespace casimir::text

@@ -8,6 +8,7 @@ Reading and features work on these arrays; `Sentence` objects are made where som
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy as np
 
 from casimir._native import core
 from casimir.scores import IntArray, ragged_rows
-from casimir.tasks.tag.corpus import Sentence
+from casimir.tasks.tag.sentence import Sentence
 
 WORD, LABEL = "word", "label"
 NO_DOCUMENT = -1
@@ -36,7 +37,7 @@ class Column:
     def strings(self) -> list[str]:
         """The distinct texts."""
         ends, blob = self.texts.offsets().tolist(), self.texts.blob().tobytes()
-        return [blob[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [blob[a:b].decode() for a, b in itertools.pairwise(ends)]
 
     @classmethod
     def of(cls, values: Iterable[Sequence[str]]) -> Column:

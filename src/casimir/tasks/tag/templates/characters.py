@@ -29,7 +29,7 @@ def _ascii() -> Any:
 
 
 def _add(table: Any, c: str) -> None:
-    """Whether a capital sigma behind c ends a word tells whether c is cased; with a letter before, whether it is ignored."""
+    """A capital sigma behind c ends a word if c is cased; behind a letter and c, also if c is ignored."""
     is_cased = (c + _SIGMA).lower().endswith(_FINAL)
     is_ignored = not is_cased and ("A" + c + _SIGMA).lower().endswith(_FINAL)
     flags = (c.isupper(), c.islower(), c.isalpha(), c.isdigit(), c.isdecimal(), is_cased, is_ignored)

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from casimir._native import core
+from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences
 from casimir.tasks.tag.lexicons import Lexicons
 from casimir.tasks.tag.templates.characters import characters_of
-from casimir.tasks.tag.templates.filters import OF_LEXICONS, Filter, filtered
+from casimir.tasks.tag.templates.filters import NOT_IN_CORE, Filter, filtered
 from casimir.tasks.tag.templates.language import ANCHORS, EVIDENCE, NAMES, OUTSIDES, PLACE, WORD, Hole
 from casimir.tasks.tag.templates.template_set import TemplateSet
 from casimir.tasks.tag.tokens import Column, Tokens
@@ -56,9 +57,18 @@ def extract(
     else:
         vocabulary = Vocabulary()
         arrays = core.extract_growing(*arguments, vocabulary._table)
-    size = n_features if vocabulary is None else max(1, len(vocabulary))
+    size = max(1, len(vocabulary)) if vocabulary is not None else n_features
     assert size is not None
-    return PackedSequences.unchecked(*arrays, size, vocabulary)
+    offsets, indptr, indices, values = arrays
+    return PackedSequences.unchecked(offsets, indptr, indices, values, size, vocabulary)
+
+
+def features_for(
+    predictor: ChainPredictor, tokens: Tokens, templates: TemplateSet, lexicons: Lexicons
+) -> PackedSequences:
+    """In the numbers of a model that was trained; features that it has never seen count for nothing."""
+    vocabulary = predictor.vocabulary if isinstance(predictor.vocabulary, Vocabulary) else None
+    return extract(tokens, templates, lexicons, predictor.n_features, vocabulary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +100,7 @@ def _kind(source: _Source) -> int:
     special = {PLACE: _PLACE, EVIDENCE: _EVIDENCE, NAMES: _BY_TOKEN}
     if name in special:
         return special[name]
-    return _BY_TEXT if any(one.name in OF_LEXICONS for one in filters) else _FILTERED
+    return _BY_TEXT if any(one.name in NOT_IN_CORE for one in filters) else _FILTERED
 
 
 def _values(source: _Source, tokens: Tokens, lexicons: Lexicons) -> tuple[np.ndarray, ...] | None:

@@ -12,11 +12,14 @@ inside C          the text, if it has C inside          inside -: "Boeing-747"
 chars ABC         which of these characters it has      chars -./: "-"
 has-digit         the text, if it has a digit           "Boeing-747"
 length MOST       number of characters, at most MOST    length 5: "5"
+match REGEX       the first part that matches, or ""    match ^[A-Z]+: "B"
+test REGEX        whether a part matches                test [0-9]: "true"
 cluster           "=" and the word's cluster, or ""     needs clusters
 clusters          the same, and beginnings of its path  needs clusters
 known             types of a frequent word in training  "LOC|ORG"; "?" for others
 
-The core has the same filters, but for those of lexicons: these are asked once for every distinct word.
+The core has the same filters, but for those of lexicons and regular expressions: these are computed here, once for
+every distinct text.
 """
 
 from __future__ import annotations
@@ -43,12 +46,14 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "chars": ("characters",),
     "has-digit": (),
     "length": ("most",),
+    "match": ("characters",),
+    "test": ("characters",),
     "cluster": (),
     "clusters": (),
     "known": (),
     "with-case": (),
 }
-OF_LEXICONS = frozenset(("cluster", "clusters", "known"))
+NOT_IN_CORE = frozenset(("match", "test", "cluster", "clusters", "known"))
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,11 @@ def _ngrams(f: Filter, text: str, _: Lexicons) -> list[str]:
 
 def _split(f: Filter, text: str, _: Lexicons) -> list[str]:
     return list(dict.fromkeys(part for part in text.split(f.characters) if part))
+
+
+def _match(f: Filter, text: str, _: Lexicons) -> list[str]:
+    found = re.search(f.characters, text)
+    return ["" if found is None else found[0]]
 
 
 def _cluster(_: Filter, text: str, lexicons: Lexicons) -> list[str]:
@@ -107,6 +117,8 @@ _FUNCTIONS: Mapping[str, Callable[[Filter, str, Lexicons], list[str]]] = {
     "chars": lambda f, text, _: [c for c in f.characters if c in text],
     "has-digit": lambda f, text, _: [text] if any(map(str.isdigit, text)) else [],
     "length": lambda f, text, _: [str(min(len(text), f.most))],
+    "match": _match,
+    "test": lambda f, text, _: ["false" if re.search(f.characters, text) is None else "true"],
     "cluster": _cluster,
     "clusters": _clusters,
     "known": _known,

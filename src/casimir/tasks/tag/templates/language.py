@@ -6,8 +6,8 @@ A hole is a source, filters and a place: `{SOURCE FILTER ... @PLACE else OUTSIDE
 
 source    word, another column of the file, or `place`, `evidence`, `names`
 filters   what is made of the text, one after another; see `filters.py`
-@PLACE    an offset such as @-1 or @2; or @left, @first, @last, @right of the token's run of capitalised words, which other
-          tokens do not have
+@PLACE    an offset such as @-1 or @2; or @left, @first, @last, @right of the token's run of capitalised words, which
+          other tokens do not have
 else      what stands beyond the ends of the sentence: `none`, so that there is no feature; `empty`; `numbered`, that is
           _B-1, _B-2, _B+1 ...; any other word is the text itself. Without it, <s> before and </s> behind
 
@@ -153,9 +153,22 @@ def _filter(words: list[str], where: str) -> tuple[Filter, list[str]]:
     for name in names:
         if name not in given or (name != "characters" and not (given[name].isascii() and given[name].isdigit())):
             wanted = " ".join([words[0], *names])
-            raise ValueError(f"{where}: {words[0]!r} is written {wanted!r}, such as {{word first 3}} or {{word split -}}.")
+            raise ValueError(
+                f"{where}: {words[0]!r} is written {wanted!r}, such as {{word first 3}} or {{word split -}}."
+            )
+    if words[0] in ("match", "test"):
+        _check_regex(given["characters"], where)
     if words[0] == "ngrams" and int(given["number"]) == 0:
         raise ValueError(f"{where}: runs of 0 characters; write 'ngrams 3 10' for the first ten runs of three.")
     numbers = {name: value if name == "characters" else int(value) for name, value in given.items()}
-    made = Filter(words[0], int(numbers.get("number", 0)), int(numbers.get("most", 0)), str(numbers.get("characters", "")))
+    made = Filter(
+        words[0], int(numbers.get("number", 0)), int(numbers.get("most", 0)), str(numbers.get("characters", ""))
+    )
     return made, words[1 + len(names) :]
+
+
+def _check_regex(text: str, where: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{where}: {text!r} is no regular expression: {error}; \\x20 is a blank.") from None
