@@ -22,7 +22,7 @@ from casimir.persistence import check_target, load_folder
 from casimir.persistence.load import load
 from casimir.progress import Progress
 from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
-from casimir.tasks.registry import tasks
+from casimir.tasks.registry import task_of, tasks
 from casimir.tasks.task import Fit, Given, Task
 
 BASELINES = "baselines"  # the folder in a model folder that holds simpler models
@@ -270,13 +270,13 @@ def _given(options: Any, fit: Fit, quiet: bool, encoding: str, model: Any = None
 
 def _loaded(folder: Path) -> tuple[Task, Any]:
     model = load(folder)
-    kind = load_folder(folder)[0]
-    if kind not in tasks():
+    task = task_of(load_folder(folder)[0])
+    if task is None:
         raise ValueError(
             f"'{folder}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
             "casimir.load in Python, or give a folder made by `casimir train`."
         )
-    return tasks()[kind], model
+    return task, model
 
 
 def _use_options(task: Task, given: Mapping[str, Any]) -> Any:

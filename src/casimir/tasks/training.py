@@ -6,16 +6,17 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from casimir.errors import Intractable
-from casimir.objective import Objective
 from casimir.persistence.load import load
 from casimir.scores import FloatArray
-from casimir.solvers import Result, Trace, minimize
-from casimir.solvers.base import Solver
-from casimir.solvers.choose import choose
-from casimir.solvers.run import Callback
+
+if TYPE_CHECKING:  # solvers are loaded when something is trained
+    from casimir.objective import Objective
+    from casimir.solvers import Result, Trace
+    from casimir.solvers.base import Solver
+    from casimir.solvers.run import Callback
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,9 @@ def fit(
 
     An objective that is not convex has no certificate, so nothing is said of one.
     """
+    from casimir.solvers import minimize
+    from casimir.solvers.choose import choose
+
     try:
         result = minimize(objective, choose(solver, objective), epochs, tol, seed, callbacks, w0=w0)
     except Intractable as error:
