@@ -140,6 +140,7 @@ line = st.lists(st.one_of(hole, special, st.sampled_from(["a", "=", "|"])), min_
 
 @given(corpora(), st.lists(st.one_of(line, st.just("d:{evidence}"), st.just("bias")), min_size=1, max_size=6))
 @settings(deadline=None)
+@example([Sentence(("İ", "ΑΣ"), {"pos": ("", "N")})], ["{word lower digits}{word lower case}"])
 @example([Sentence(("Ada", "ß"), {"pos": ("", "N")})], ["x{word ngrams 1 9}{pos}{word split - @1 else none}y", "bias"])
 def test_any_templates_make_the_features_of_the_judge(sentences: list[Sentence], lines: list[str]) -> None:
     lines = [*lines, "{word known}", "{word cluster}", "{names}"]

@@ -15,8 +15,9 @@ def characters_of(texts: Iterable[Any]) -> Any:
     """The core's table of the characters in these tables of texts."""
     table = core.CharacterTable(_ascii())
     for one in texts:
-        for code in set(table.missing(one)):
-            _add(table, chr(code))
+        found = {chr(code) for code in table.missing(one)}
+        for c in found | {small for c in found for small in c.lower()} | ({_FINAL} if _SIGMA in found else set()):
+            _add(table, c)
     return table
 
 
