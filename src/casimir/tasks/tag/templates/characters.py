@@ -16,7 +16,8 @@ def characters_of(texts: Iterable[Any]) -> Any:
     table = core.CharacterTable(_ascii())
     for one in texts:
         found = {chr(code) for code in table.missing(one)}
-        for c in found | {small for c in found for small in c.lower()} | ({_FINAL} if _SIGMA in found else set()):
+        small = {letter for c in found for letter in c.lower()} | ({_FINAL} if _SIGMA in found else set())
+        for c in found | small:
             _add(table, c)
     return table
 
