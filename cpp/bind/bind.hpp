@@ -32,6 +32,8 @@ nb::object make_array(std::vector<T>&& values, const Shape& shape) {
 }
 
 void bind_pack(nb::module_& m);
+void bind_text(nb::module_& m);
+void bind_columns(nb::module_& m);
 void bind_vectors(nb::module_& m);
 void bind_chain(nb::module_& m);
 void bind_graph_cut(nb::module_& m);

@@ -5,6 +5,8 @@ NB_MODULE(CASIMIR_MODULE, m) {
   // Objects that a host program keeps alive until exit are no leak of ours, and a library does not print.
   nb::set_leak_warnings(false);
   bind_pack(m);
+  bind_text(m);
+  bind_columns(m);
   bind_vectors(m);
   bind_chain(m);
   bind_graph_cut(m);

@@ -9,6 +9,7 @@
 #include "bind.hpp"
 #include "features/feature_table.hpp"
 #include "features/packer.hpp"
+#include "packed.hpp"
 
 namespace {
 
@@ -266,11 +267,7 @@ nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_vi
                bool keeps_zeros = false) {
   Walker walker(index, separator, keeps_zeros);
   walker.sequences(sequences);
-  casimir::PackedFeatures packed = std::move(walker).finish();
-  const size_t n = packed.offsets.size(), tokens = packed.indptr.size(), nnz = packed.indices.size();
-  nb::object values = packed.weighted ? make_array(std::move(packed.values), {nnz}) : nb::none();
-  return nb::make_tuple(make_array(std::move(packed.offsets), {n}), make_array(std::move(packed.indptr), {tokens}),
-                        make_array(std::move(packed.indices), {nnz}), values);
+  return packed_tuple(std::move(walker).finish());
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "features/feature_table.hpp"
 #include "features/hash.hpp"
+#include "features/spread_sort.hpp"
 
 namespace casimir {
 
@@ -19,6 +21,9 @@ class FeatureIndex {
   static FeatureIndex hashed(std::uint32_t n_buckets) { return {n_buckets, nullptr, nullptr}; }
   static FeatureIndex known(const FeatureTable& table) { return {0, &table, nullptr}; }
   static FeatureIndex growing(FeatureTable& table) { return {0, nullptr, &table}; }
+
+  /// 0: features are not hashed.
+  std::uint32_t n_buckets() const { return n_buckets_; }
 
   /// FeatureTable::none for a name that has no number.
   std::uint32_t operator()(std::string_view name) const {
@@ -49,6 +54,20 @@ class Packer {
  public:
   explicit Packer(FeatureIndex index, bool keeps_zeros = false) : index_(index), keeps_zeros_(keeps_zeros) {}
 
+  void reserve(std::size_t n_sequences, std::size_t n_tokens) {
+    packed_.offsets.reserve(n_sequences + 1);
+    packed_.indptr.reserve(n_tokens + 1);
+  }
+
+  /// Makes room, once a part of the tokens is packed, for as many features of each of the others.
+  void foresee(std::size_t n_tokens) {
+    const std::size_t seen = packed_.indptr.size() - 1, size = packed_.indices.size();
+    if (foreseen_ || 32 * seen < n_tokens) return;
+    foreseen_ = true;
+    const double ratio = static_cast<double>(n_tokens) / static_cast<double>(seen);
+    packed_.indices.reserve(static_cast<std::size_t>(1.05 * ratio * static_cast<double>(size)));
+  }
+
   void add(std::string_view name, double weight) {
     if (weight == 0.0 && !keeps_zeros_) return;
     const std::uint32_t number = index_(name);
@@ -59,6 +78,15 @@ class Packer {
     }
     packed_.indices.push_back(number);
     if (packed_.weighted) packed_.values.push_back(weight);
+  }
+
+  /// FeatureTable::none for a name that has no number.
+  std::uint32_t number(std::string_view name) const { return index_(name); }
+
+  /// Features of weight 1 by their numbers.
+  void add_numbers(std::span<const std::uint32_t> numbers) {
+    packed_.indices.insert(packed_.indices.end(), numbers.begin(), numbers.end());
+    if (packed_.weighted) packed_.values.resize(packed_.indices.size(), 1.0);
   }
 
   void end_token() {
@@ -77,7 +105,8 @@ class Packer {
   PackedFeatures finish() && {
     packed_.offsets.shrink_to_fit();
     packed_.indptr.shrink_to_fit();
-    packed_.indices.shrink_to_fit();
+    if (packed_.indices.capacity() > packed_.indices.size() + packed_.indices.size() / 8)
+      packed_.indices.shrink_to_fit();
     packed_.values.shrink_to_fit();
     return std::move(packed_);
   }
@@ -85,7 +114,11 @@ class Packer {
  private:
   void sort_from(std::size_t begin) {
     const auto first = packed_.indices.begin() + static_cast<std::ptrdiff_t>(begin);
-    if (!packed_.weighted) return std::sort(first, packed_.indices.end());
+    if (!packed_.weighted) {
+      if (index_.n_buckets() > 0)
+        return spread_sort({packed_.indices.data() + begin, packed_.indices.size() - begin}, index_.n_buckets());
+      return std::sort(first, packed_.indices.end());
+    }
     pairs_.clear();
     for (std::size_t k = begin; k < packed_.indices.size(); ++k)
       pairs_.emplace_back(packed_.indices[k], packed_.values[k]);
@@ -98,7 +131,7 @@ class Packer {
   }
 
   FeatureIndex index_;
-  bool keeps_zeros_;
+  bool keeps_zeros_, foreseen_ = false;
   PackedFeatures packed_;
   std::vector<std::pair<std::uint32_t, double>> pairs_;
 };

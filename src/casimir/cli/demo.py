@@ -45,7 +45,7 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     began = time.perf_counter()
     check_target(output / "model")
     corpus, held_out = (read_conll(path) for path in (load_news().train, load_news().heldout))
-    watched = HeldOut(held_out, lexicons=NO_LEXICONS.learnt(corpus, "default"))
+    watched = HeldOut(held_out, lexicons=NO_LEXICONS.learnt(corpus))
     tagger = SequenceTagger(random_state=seed)
     begin = f"Training on {len(corpus):,} sentences, {len(held_out):,} held out, to a certified gap of {tagger.tol:g}"
     say(err(), begin, "bold")

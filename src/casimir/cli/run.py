@@ -23,7 +23,7 @@ from casimir.persistence import check_target, load_folder
 from casimir.persistence.load import load
 from casimir.progress import Progress
 from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
-from casimir.tasks.registry import tasks
+from casimir.tasks.registry import task_of, tasks
 from casimir.tasks.task import Fit, Given, Task
 
 BASELINES = "baselines"  # the folder in a model folder that holds simpler models
@@ -247,13 +247,12 @@ def _telling(quiet: bool) -> dict[str, Any]:
 
 def _loaded(using: Using, options: Mapping[str, Any]) -> tuple[Task, Any, Given]:
     model = load(using.model)
-    kind = load_folder(using.model)[0]
-    if kind not in tasks():
+    task = task_of(load_folder(using.model)[0])
+    if task is None:
         raise ValueError(
             f"'{using.model}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
             "casimir.load in Python, or give a folder made by `casimir train`."
         )
-    task = tasks()[kind]
     return task, model, _given(_use_options(task, options), using, model)
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from casimir.estimators.labels import Label, LabelSequences
 from casimir.scores import IntArray
-from casimir.solvers.base import Solver
-from casimir.solvers.concave_convex import ConcaveConvex
 from casimir.structures.base import split_flat
+
+if TYPE_CHECKING:  # predictions need no solver
+    from casimir.solvers.base import Solver
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -47,6 +48,8 @@ def right_labels(labels: LabelSequences, classes: Sequence[Label], predicted: In
 
 def around(solver: Solver) -> Solver:
     """The solver for truths that are sets: rounds of the concave-convex procedure, each solved by the one given."""
+    from casimir.solvers.concave_convex import ConcaveConvex
+
     return solver if isinstance(solver, ConcaveConvex) else ConcaveConvex(solver)
 
 

@@ -113,6 +113,10 @@ class ChainPredictor(Confidence):
             chain = chain.restricted(fixed_masks(fixed, self.classes, packed.offsets))
         return labels_of(self._decode(packed, chain), self.classes, packed.offsets)
 
+    def best(self, X: PackedSequences) -> IntArray:
+        """int64[T]: the numbers of the best labels of all tokens, one sentence after another."""
+        return self._decode(X, self.chain)
+
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
         packed = self.pack(X)

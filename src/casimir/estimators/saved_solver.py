@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-import casimir.smoothing
-import casimir.solvers
-
-_HOMES = (casimir.solvers, casimir.smoothing)
+_HOMES = ("casimir.solvers", "casimir.smoothing")
 
 
 def encode_solver(solver: Any) -> Any:
@@ -62,7 +60,7 @@ def _public_class(name: Any) -> Any:
     """The frozen dataclass of this name that is defined in one of the homes, or None."""
     if not isinstance(name, str) or name.startswith("_"):
         return None
-    for home in _HOMES:
+    for home in map(import_module, _HOMES):
         kind = getattr(home, name, None)
         if isinstance(kind, type) and kind.__module__.startswith(home.__name__) and _is_frozen(kind):
             return kind

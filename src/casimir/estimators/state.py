@@ -14,7 +14,6 @@ from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.features import HASH_VERSION
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
-from casimir.solvers import Result, Trace, TraceRow
 from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
@@ -74,6 +73,7 @@ def decode_names(arrays: Mapping[str, np.ndarray], n_features: int) -> FeatureNa
 def tagger_around(predictor: ChainPredictor, meta: Mapping[str, Any], names: FeatureNames | None) -> SequenceTagger:
     """The whole tagger, with its parameters and the figures of its training."""
     from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.solvers import Result, Trace, TraceRow  # predictions need none of these
 
     try:
         tagger = SequenceTagger(**decode_parameters(meta["parameters"]))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -144,6 +144,11 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
         end_tags = end_tags or any(tag[0] in "ES" for tag in tags)
         for scheme in broken:
             broken[scheme] += tags_of(entities, len(tags), scheme) != list(tags)
+    return best_scheme(broken, end_tags, n)
+
+
+def best_scheme(broken: Mapping[Scheme, int], end_tags: bool, n: int) -> Scheme:
+    """The scheme of a corpus, by how many of its n sentences with entities break each; `end_tags`: E or S is used."""
     if end_tags:
         best = Scheme.IOBES
     else:
@@ -152,6 +157,6 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> Scheme:
         warnings.warn(
             f"the labels of {broken[best]} of {n} sentences with entities do not follow {best.value}, "
             "the closest scheme; their entities are read as the official CoNLL scorer reads them",
-            stacklevel=2,
+            stacklevel=3,
         )
     return best

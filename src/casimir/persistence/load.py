@@ -15,13 +15,13 @@ _TASKS = "casimir.tasks.registry"
 def load(path: str | os.PathLike[str]) -> Any:
     """The model that was saved in the folder `path`: a `SequenceTagger`, or the model of a task."""
     kind, meta, arrays = load_folder(path)
-    tasks = {} if kind == _TAGGER[0] else import_module(_TASKS).tasks()
-    if kind != _TAGGER[0] and kind not in tasks:
-        known = ", ".join(repr(name) for name in (_TAGGER[0], *tasks))
+    task = None if kind == _TAGGER[0] else import_module(_TASKS).task_of(kind)
+    if kind != _TAGGER[0] and task is None:
+        known = ", ".join(repr(name) for name in (_TAGGER[0], *import_module(_TASKS).tasks()))
         raise ValueError(
             f"'{path}' holds a model of the kind {kind!r}; this casimir knows {known}. Upgrade casimir to load it."
         )
-    decode = tasks[kind].decode if kind in tasks else getattr(import_module(_TAGGER[1]), _TAGGER[2])
+    decode = task.decode if task is not None else getattr(import_module(_TAGGER[1]), _TAGGER[2])
     try:
         return decode(meta, arrays)
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from functools import cache
 from importlib.metadata import entry_points
@@ -32,3 +33,12 @@ def tasks() -> dict[str, Task]:
             )
         found[task.name] = task
     return dict(sorted(found.items()))
+
+
+def task_of(kind: str) -> Task | None:
+    """The task of a kind of models. One of this package is loaded alone: the others may take their time."""
+    if kind.isidentifier() and importlib.util.find_spec(f"{home.__name__}.{kind}.task") is not None:
+        own = importlib.import_module(f"{home.__name__}.{kind}.task").TASK
+        if isinstance(own, Task) and own.name == kind:
+            return own
+    return tasks().get(kind)

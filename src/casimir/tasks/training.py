@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.errors import Intractable
-from casimir.objective import Objective
 from casimir.scores import FloatArray
-from casimir.solvers import Result, Trace, minimize
-from casimir.solvers.base import Solver
-from casimir.solvers.choose import choose
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # solvers are loaded when something is trained
     from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.objective import Objective
+    from casimir.solvers import Result, Trace
+    from casimir.solvers.base import Solver
 
 
 @dataclass(frozen=True)
@@ -150,6 +149,9 @@ def fit(objective: Objective, how: Training = DEFAULT, w0: FloatArray | None = N
 
     An objective that is not convex has no certificate, so nothing is said of one.
     """
+    from casimir.solvers import minimize
+    from casimir.solvers.choose import choose
+
     try:
         solver = choose(how.solver, objective)
         result = minimize(objective, solver, how.epochs_or(), how.tol, how.seed, how.callbacks, w0=w0)

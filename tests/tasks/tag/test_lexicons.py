@@ -114,6 +114,6 @@ def test_frequent_words_have_the_types_that_they_had() -> None:
 def test_words_are_learnt_for_spans_and_default_features_alone() -> None:
     spans = parse_conll("Ada B-PER\nslept O\n\n")
     plain = parse_conll("Ada N\nslept V\n\n", spans=False)
-    assert Lexicons().learnt(spans, "default").known is not None
-    assert Lexicons().learnt(spans, "paper").known is None
-    assert Lexicons().learnt(plain, "default").known is None
+    assert Lexicons().learnt(spans).known is not None
+    assert Lexicons().learnt(spans, wanted=False).known is None
+    assert Lexicons().learnt(plain).known is None

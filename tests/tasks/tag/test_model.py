@@ -70,7 +70,7 @@ def test_save_and_load_give_the_same_model(news: Corpus, tmp_path: Path, n_featu
     loaded = cs.load(tmp_path / "m")
     assert isinstance(loaded, TagModel)
     assert loaded.tag(news) == model.tag(news)
-    assert (loaded.feature_set, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOBES)
+    assert (loaded.features.name, loaded.columns, loaded.scheme) == ("paper", (), Scheme.IOBES)
 
 
 def alone(corpus: Corpus) -> Corpus:

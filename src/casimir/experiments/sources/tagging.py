@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,8 +48,8 @@ class EntityF1:
 class Corpora:
     """Training and held-out sentences with their labels; `classes` are those of the training file."""
 
-    sentences: list[Sentence]
-    held_out: list[Sentence]
+    sentences: Sequence[Sentence]
+    held_out: Sequence[Sentence]
     labels: list[list[str]]
     held_out_labels: list[list[str]]
     classes: tuple[str, ...]

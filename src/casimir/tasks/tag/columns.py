@@ -16,14 +16,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from sys import intern
+from typing import Any, NoReturn
 
-from casimir.metrics.schemes import Scheme, detect_scheme, parse_tag, write_spans
-from casimir.tasks.tag.corpus import Corpus, Sentence
-from casimir.tasks.text import numbered_lines, read_text
+import numpy as np
+
+from casimir._native import core
+from casimir.metrics.schemes import Scheme, parse_tag, write_spans
+from casimir.metrics.tag_numbers import TagNumbers
+from casimir.scores import IntArray
+from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.tokens import LABEL, WORD, Column, Tokens, TokenSentences
+from casimir.tasks.text import encoded, read_text
 
 DOCUMENT_START = "-DOCSTART-"
 _NAMES: dict[int, tuple[str, ...]] = {1: (), 2: ("pos",), 3: ("pos", "chunk"), 4: ("lemma", "pos", "chunk")}
@@ -106,92 +112,87 @@ def parse_conll(
     width   columns of files with labels, where that is known: then a file as wide has them, and need not have the
             `columns` alone
     """
-    table = _split(text, name)
+    table = _read(text, name)
     if labelled is None and width == table.width:
         labelled, columns = True, None
     labelled = _has_labels(table, labelled, columns, layout)
     order = layout.names(table.width, labelled, name)
-    sentences = [_sentence(block, order) for block in table.blocks]
-    scheme = _scheme(sentences, table, spans) if labelled else None
-    others = tuple(one for one in order if one not in ("word", "label"))
-    extras = {k: tuple(lines) for k, lines in table.extras.items()}
+    others = tuple(one for one in order if one not in (WORD, LABEL))
+    by_name = dict(zip(order, table.columns, strict=True))
+    kept = {one: by_name[one] for one in (WORD, *others, LABEL) if one in by_name}
+    tokens = Tokens(table.offsets, table.documents, kept)
+    scheme = _scheme(tokens, table, spans) if labelled else None
     about = (table.separator, table.boundaries, name, order)
-    return Corpus(sentences, others, scheme, *about, width=table.width, extras=extras)
+    return Corpus(TokenSentences(tokens), others, scheme, *about, width=table.width, extras=table.extras)
 
 
-def _scheme(sentences: list[Sentence], table: _Table, spans: bool | None) -> Scheme | None:
+def _scheme(tokens: Tokens, table: _Table, spans: bool | None) -> Scheme | None:
     """None for labels that write no spans."""
-    labels = [sentence.labels for sentence in sentences if sentence.labels is not None]
+    labels = tokens.columns[LABEL]
     if spans is None:
-        spans = write_spans(labels)
+        spans = write_spans([labels.strings])
     if not spans:
         return None
-    for block, tags in zip(table.blocks, labels, strict=True):
-        for i, tag in enumerate(tags):
-            try:
-                parse_tag(tag)
-            except ValueError as error:
-                raise ValueError(f"{table.name}, line {block.line + i}: {error}") from None
-    return detect_scheme(labels)
+    for number, tag in enumerate(labels.strings):
+        try:
+            parse_tag(tag)
+        except ValueError as error:
+            token = int(np.argmax(labels.ids == number))
+            i = int(np.searchsorted(tokens.offsets, token, side="right")) - 1
+            line = int(table.lines[i]) + token - int(tokens.offsets[i])
+            raise ValueError(f"{table.name}, line {line}: {error}") from None
+    return TagNumbers(labels.ids, tokens.offsets, labels.strings).scheme()
 
 
-@dataclass(slots=True)
-class _Block:
-    line: int
-    document: int | None
-    rows: list[list[str]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, eq=False)
 class _Table:
+    """What the core read: columns in the order of the file, and lines that are no tokens."""
+
     name: str
     separator: str
-    width: int
-    blocks: list[_Block]
+    offsets: IntArray
+    documents: IntArray
+    lines: IntArray  # number of the first line of every sentence
+    columns: list[Column]
     boundaries: dict[int, tuple[str, ...]]
-    extras: defaultdict[int, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
+    extras: dict[int, tuple[tuple[int, str], ...]]
 
-    def keep(self, line: str, block: _Block | None) -> None:
-        """A line that is no word: of the sentence that is open, or of the next one."""
-        at = (len(self.blocks), 0) if block is None else (len(self.blocks) - 1, len(block.rows))
-        self.extras[at[0]].append((at[1], line))
+    @property
+    def width(self) -> int:
+        return len(self.columns)
 
 
-def _split(text: str, name: str) -> _Table:
-    """Lines -> blocks of rows. Only "\\n", "\\t" and " " are structure: other blanks may be part of a word."""
-    table = _Table(name, " ", 0, [], {})
-    document: int | None = None
-    open_block: _Block | None = None
-    for number, line in numbered_lines(text):
-        if not line.strip(" \t"):
-            open_block = None
-            continue
-        if is_comment(line):
-            table.keep(line, open_block)
-            continue
-        if not table.blocks:
-            table.separator = "\t" if "\t" in line else " "
-        row = line.split("\t") if table.separator == "\t" else _BLANKS.split(line.strip(" \t"))
-        if row[0].startswith(DOCUMENT_START):
-            document = 0 if document is None else document + 1
-            table.boundaries[len(table.blocks)] = tuple(row)
-            open_block = None
-            continue
-        if is_no_word(row):
-            table.keep(line, open_block)
-            continue
-        _check_row(row, number, table)
-        if open_block is None:
-            if document is None and table.boundaries:
-                document = 0
-            open_block = _Block(number, document)
-            table.blocks.append(open_block)
-        open_block.rows.append(row)
-    if not table.blocks:
+def _read(text: str, name: str) -> _Table:
+    """Lines -> sentences. Only "\\n", "\\t" and " " are structure: other blanks may be part of a word."""
+    if not text.isascii():
+        encoded(text, name, "utf-8")  # an error that says what is wrong with damaged text
+    found = core.read_columns(text, DOCUMENT_START, _CONLLU_WIDTH, is_comment, _is_range)
+    separator = found["separator"]
+    if found["problem"] is not None:
+        _complain(found, name)
+    boundaries = {i: tuple(_cells(line, separator if i else _separator(line))) for i, _, line in found["boundaries"]}
+    extras: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+    for i, at, line in found["extras"]:
+        extras[i].append((at, line))
+    if not len(found["lines"]):
         raise ValueError(
             f"{name} holds no sentences; a column file has one token per line, such as 'Paris NNP I-NP B-LOC'"
         )
-    return table
+    about = found["offsets"], found["documents"], found["lines"], [Column(*one) for one in found["columns"]]
+    return _Table(name, separator, *about, boundaries, {i: tuple(lines) for i, lines in extras.items()})
+
+
+def _separator(line: str) -> str:
+    """As long as there is no token, every line tells its own."""
+    return "\t" if "\t" in line else " "
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return line.split("\t") if separator == "\t" else _BLANKS.split(line.strip(" \t"))
+
+
+def _is_range(cell: str) -> bool:
+    return _NO_WORD.fullmatch(cell) is not None
 
 
 def is_comment(line: str) -> bool:
@@ -204,26 +205,21 @@ def is_no_word(row: Sequence[str]) -> bool:
     return len(row) == _CONLLU_WIDTH and _NO_WORD.fullmatch(row[0]) is not None
 
 
-def _check_row(row: list[str], number: int, table: _Table) -> None:
-    if not table.width:
-        table.width = len(row)
-    separator = "tabs" if table.separator == "\t" else "blanks"
-    if len(row) != table.width:
-        first = table.blocks[0].line
+def _complain(found: Mapping[str, Any], name: str) -> NoReturn:
+    """About a line that does not fit the first one, or has an empty column."""
+    _, number, line = found["problem"]
+    row, width = _cells(line, found["separator"]), len(found["columns"])
+    separator = "tabs" if found["separator"] == "\t" else "blanks"
+    joined = found["separator"].join(row)
+    shown = repr(joined if len(joined) <= 80 else joined[:77] + "...")
+    if len(row) != width:
         raise ValueError(
-            f"{table.name}, line {number}: {len(row)} columns separated by {separator}, but line {first} has "
-            f"{table.width}; every token needs the same columns. The line is {_shown(row, table)}"
+            f"{name}, line {number}: {len(row)} columns separated by {separator}, but line {found['lines'][0]} has "
+            f"{width}; every token needs the same columns. The line is {shown}"
         )
-    if "" in row:
-        raise ValueError(
-            f"{table.name}, line {number}: column {row.index('') + 1} is empty. "
-            f"The line, split at {separator}, is {_shown(row, table)}"
-        )
-
-
-def _shown(row: list[str], table: _Table) -> str:
-    line = table.separator.join(row)
-    return repr(line if len(line) <= 80 else line[:77] + "...")
+    raise ValueError(
+        f"{name}, line {number}: column {row.index('') + 1} is empty. The line, split at {separator}, is {shown}"
+    )
 
 
 def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | None, layout: Layout) -> bool:
@@ -251,11 +247,3 @@ def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | N
 
 def _others(layout: Layout, width: int, labelled: bool, name: str) -> list[str]:
     return [one for one in layout.names(width, labelled, name) if one not in ("word", "label")]
-
-
-def _sentence(block: _Block, order: tuple[str, ...]) -> Sentence:
-    values = {
-        name: tuple(map(intern, column)) for name, column in zip(order, zip(*block.rows, strict=True), strict=True)
-    }
-    words, labels = values.pop("word"), values.pop("label", None)
-    return Sentence(words, values, labels, block.document)

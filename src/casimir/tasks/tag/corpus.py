@@ -1,4 +1,4 @@
-"""Sentences with their columns and labels, and the corpus that a column file holds."""
+"""The corpus that a column file holds: sentences with their columns and labels."""
 
 from __future__ import annotations
 
@@ -6,47 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from casimir.metrics.schemes import Scheme, convert
+from casimir.metrics.schemes import Scheme
+from casimir.metrics.tag_numbers import TagNumbers
+from casimir.tasks.tag.sentence import Sentence
+from casimir.tasks.tag.tokens import LABEL, Tokens, TokenSentences
 
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence: a word, the values of some named columns and, if known, a label for each token.
-
-    words       tuple[str, ...]
-    columns     name -> tuple[str, ...], such as "pos" and "chunk"; empty when there are only words
-    labels      tuple[str, ...], or None when unlabelled
-    document    number of the document it belongs to; None when the source does not tell
-    """
-
-    words: tuple[str, ...]
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    labels: tuple[str, ...] | None = None
-    document: int | None = None
-
-    def __post_init__(self) -> None:
-        if not self.words:
-            raise ValueError("a sentence needs at least one word, got none; drop empty sentences")
-        for name, values in [*self.columns.items(), ("label", self.labels)]:
-            if values is not None and len(values) != len(self.words):
-                raise ValueError(
-                    f"{len(self.words)} words but {len(values)} values in column {name!r}, "
-                    f"in the sentence {' '.join(self.words[:8])!r}; each token needs one of each"
-                )
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def with_labels(self, labels: tuple[str, ...] | None) -> Sentence:
-        """The same sentence with other labels."""
-        return replace(self, labels=labels)
+__all__ = ["Corpus", "Sentence"]
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """What a column file holds, so that it can be written back.
 
-    sentences   list[Sentence], all with the same columns
+    sentences   all with the same columns; those of a file are made when they are asked for, see `tokens`
     columns     names of the columns between the word and the label
     scheme      of the labels; None when unlabelled, or when labels write no spans
     separator   between columns, "\\t" or " "
@@ -61,7 +33,7 @@ class Corpus:
                 before it; behind the last sentence stand comments that no sentence follows
     """
 
-    sentences: list[Sentence]
+    sentences: Sequence[Sentence]
     columns: tuple[str, ...] = ()
     scheme: Scheme | None = None
     separator: str = " "
@@ -82,27 +54,42 @@ class Corpus:
         """Whether its sentences have labels."""
         return bool(self.sentences) and self.sentences[0].labels is not None
 
+    @property
+    def tokens(self) -> Tokens:
+        """The sentences in flat arrays."""
+        return Tokens.of(self.sentences)
+
     def select(self, examples: Iterable[int]) -> Corpus:
         """The sentences with these numbers, in this order, without the lines between documents."""
         chosen = list(examples)
         records = [self.records[i] for i in chosen] if self.records else ()
         places = None if self.places is None else [self.places[i] for i in chosen]
-        sentences = [self.sentences[i] for i in chosen]
+        sentences = TokenSentences(self.tokens.select(chosen))
         extras = {k: self.extras[i] for k, i in enumerate(chosen) if i in self.extras}
         return replace(self, sentences=sentences, boundaries={}, records=records, places=places, extras=extras)
 
     @property
     def labels(self) -> list[tuple[str, ...]]:
         """The labels of every sentence as they stand in the file."""
-        return [self._labels_of(sentence) for sentence in self.sentences]
+        return [tuple(labels) for labels in self.labels_for(None)]
 
     def labels_in(self, scheme: Scheme) -> list[list[str]]:
         """The labels of every sentence in the given scheme (for training, or for comparison)."""
-        return [convert(labels, scheme) for labels in self.labels]
+        return self.labels_for(scheme)
 
     def labels_for(self, scheme: Scheme | None) -> list[list[str]]:
         """The labels in a scheme; None: as they stand in the file."""
-        return [list(labels) for labels in self.labels] if scheme is None else self.labels_in(scheme)
+        found = self.label_numbers
+        return (found if scheme is None else found.convert(scheme)).lists()
+
+    @property
+    def label_numbers(self) -> TagNumbers:
+        """The labels of all tokens as numbers."""
+        tokens = self.tokens
+        if LABEL not in tokens.columns:
+            raise ValueError(f"{self.name} has no labels; give a file whose last column is the label")
+        labels = tokens.columns[LABEL]
+        return TagNumbers(labels.ids, tokens.offsets, labels.strings)
 
     def keep_columns(self, names: tuple[str, ...] = ()) -> Corpus:
         """The same corpus with fewer columns; with none, the words alone. Of lines that are no words, comments stay."""
@@ -110,12 +97,7 @@ class Corpus:
         if unknown:
             raise ValueError(f"{self.name} has no column {unknown[0]!r}; its columns are {['word', *self.columns]}")
         kept = tuple(name for name in self.columns if name in names)
-        sentences = [replace(s, columns={name: s.columns[name] for name in kept}) for s in self.sentences]
+        sentences = TokenSentences(self.tokens.keep(kept))
         order = tuple(name for name in self.order if name in ("word", "label", *kept))
         comments = {k: tuple(one for one in lines if one[1].startswith("#")) for k, lines in self.extras.items()}
         return replace(self, sentences=sentences, columns=kept, order=order, extras=comments)
-
-    def _labels_of(self, sentence: Sentence) -> tuple[str, ...]:
-        if sentence.labels is None:
-            raise ValueError(f"{self.name} has no labels; give a file whose last column is the label")
-        return sentence.labels

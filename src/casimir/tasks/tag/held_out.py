@@ -10,15 +10,16 @@ from casimir.metrics.entities import EntityScores, entity_scores
 from casimir.metrics.schemes import convert
 from casimir.metrics.tokens import token_scores
 from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.features import iter_features
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
+from casimir.tasks.tag.templates.extract import features_for
+from casimir.tasks.tag.templates.template_set import DEFAULT, TemplateSet
 
 
 class HeldOut:
     """Scores of a predictor on a labelled corpus, whose features are extracted once."""
 
-    def __init__(self, corpus: Corpus, feature_set: str = "default", lexicons: Lexicons = NO_LEXICONS) -> None:
-        self._sentences, self._feature_set, self._lexicons = corpus.sentences, feature_set, lexicons
+    def __init__(self, corpus: Corpus, templates: TemplateSet = DEFAULT, lexicons: Lexicons = NO_LEXICONS) -> None:
+        self._tokens, self._templates, self._lexicons = corpus.tokens, templates, lexicons
         self._labels, self._scheme = corpus.labels, corpus.scheme
         self._packed: PackedSequences | None = None
 
@@ -39,5 +40,5 @@ class HeldOut:
 
     def _predicted(self, predictor: ChainPredictor) -> list[list[str]]:
         if self._packed is None:
-            self._packed = predictor.pack(iter_features(self._sentences, self._feature_set, self._lexicons))
+            self._packed = features_for(predictor, self._tokens, self._templates, self._lexicons)
         return cast(list[list[str]], predictor.predict(self._packed))

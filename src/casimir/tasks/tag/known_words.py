@@ -13,8 +13,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from casimir.metrics.schemes import parse_tag
 from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.tokens import WORD
 
 _SEEN, _SHARE = 5, 0.05
 _NEW = "?"
@@ -30,15 +33,21 @@ class KnownWords:
     def of(cls, corpus: Corpus) -> KnownWords:
         """Of a corpus whose labels write spans."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for sentence, labels in zip(corpus.sentences, corpus.labels, strict=True):
-            for word, label in zip(sentence.words, labels, strict=True):
-                prefix, kind = parse_tag(label)
-                counts[word.lower()]["O" if prefix == "O" else kind] += 1
+        words, labels = corpus.tokens.columns[WORD], corpus.label_numbers
+        kinds = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)]
+        pairs, seen = np.unique(words.ids * np.int64(len(kinds)) + labels.numbers, return_counts=True)
+        for pair, n in zip(pairs.tolist(), seen.tolist(), strict=True):
+            word, label = divmod(pair, len(kinds))
+            counts[words.strings[word].lower()][kinds[label]] += n
         return cls({word: _often(seen) for word, seen in sorted(counts.items()) if seen.total() >= _SEEN})
+
+    def types_of(self, word: str) -> str:
+        """The types of a word; "?" for one that was not seen often."""
+        return self.types.get(word.lower(), _NEW)
 
     def add(self, words: Sequence[str], tokens: list[list[str]]) -> None:
         """Features of the words at offsets -2..+2."""
-        types = [self.types.get(word.lower(), _NEW) for word in words]
+        types = [self.types_of(word) for word in words]
         for i, token in enumerate(tokens):
             token += [f"known[{k - i}]={types[k]}" for k in range(max(i - 2, 0), min(i + 3, len(types)))]
 

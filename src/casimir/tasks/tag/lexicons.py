@@ -15,7 +15,6 @@ from casimir.tasks.tag.words import case_of
 
 # arrays of a model folder, each the text of a file
 _CLUSTERS, _GAZETTEER, _KNOWN = _NAMES = ("lexicons.clusters", "lexicons.gazetteer", "lexicons.known")
-_LEARNS = ("default",)  # feature sets that read what words were in training
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,15 @@ class Lexicons:
     def _all(self) -> tuple[Clusters | None, Gazetteer | None, KnownWords | None]:
         return self.clusters, self.gazetteer, self.known
 
-    def learnt(self, corpus: Corpus, feature_set: str) -> Lexicons:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is, of "clusters", "gazetteer" and "known"."""
+        found = zip(_NAMES, self._all, strict=True)
+        return tuple(name.partition(".")[2] for name, lexicon in found if lexicon is not None)
+
+    def learnt(self, corpus: Corpus, wanted: bool = True) -> Lexicons:
         """With what words were in training, where labels write spans and the features read it."""
-        if corpus.scheme is None or feature_set not in _LEARNS:
+        if corpus.scheme is None or not wanted:
             return self
         return replace(self, known=KnownWords.of(corpus))
 

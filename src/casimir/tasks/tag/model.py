@@ -6,25 +6,29 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from casimir.estimators.saved_tagger import SavedTagger, whole_tagger
 from casimir.estimators.state import encode_tagger
-from casimir.features import pack
+from casimir.features import PackedSequences
 from casimir.metrics.entities import EntityScores, entity_scores
-from casimir.metrics.schemes import Scheme, convert
+from casimir.metrics.schemes import Scheme
+from casimir.metrics.tag_numbers import TagNumbers
 from casimir.metrics.tokens import TokenScores, token_scores
 from casimir.persistence import save_folder
 from casimir.persistence.load import load
+from casimir.scores import ragged_rows
 from casimir.tasks.tag.boost import best_boost, boosted
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
-from casimir.tasks.tag.corpus import Corpus, Sentence
-from casimir.tasks.tag.documents import have_company
-from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, READ_DOCUMENTS, iter_features
+from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
+from casimir.tasks.tag.templates.extract import extract, features_for
+from casimir.tasks.tag.templates.template_set import DEFAULT, FIRST_DEFAULT, TemplateSet
+from casimir.tasks.tag.tokens import Tokens, TokenSentences
 from casimir.tasks.training import Run
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
@@ -34,6 +38,7 @@ KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
 DEFAULT_SCHEME = Scheme.IOBES  # on CoNLL-2003 .002 of F1 better than IOB2 for sentences that come alone
 FEATURES_VERSION = 2  # 1: sentences without documents were taken in blocks
+OWN_TEMPLATES = "templates"  # the feature set of models with templates of their own
 _ALONE = "alone."  # begins the names of the arrays of the second tagger
 
 
@@ -42,7 +47,7 @@ class TagModel:
     """given        a fitted SequenceTagger, or one from a model folder; `tagger` is the SequenceTagger
     given_alone   another for sentences that come without a document, where features read documents and the training
                   file had them; None: `tagger` is for all sentences
-    feature_set   "default", "pairs" or "paper"
+    features      the templates that features are made by
     columns       the columns besides the word that the features read
     scheme        of the labels that the tagger was trained with; None: labels write no spans
     file_scheme   of the labels in the training file, for files that come without labels
@@ -54,7 +59,7 @@ class TagModel:
     """
 
     given: SequenceTagger | SavedTagger
-    feature_set: str
+    features: TemplateSet
     columns: tuple[str, ...]
     scheme: Scheme | None
     file_scheme: Scheme | None
@@ -82,14 +87,20 @@ class TagModel:
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence; spans in the scheme that came in, or else in that of the training file."""
-        found: list[list[str]] = [[]] * len(corpus)
-        for tagger, places, X in self.parts(corpus):
-            for i, labels in zip(places, cast(list[list[str]], tagger.predictor_.predict(X)), strict=True):
-                found[i] = labels
-        wanted = corpus.scheme or self.file_scheme
-        return found if wanted is None else [convert(tags, wanted) for tags in found]
+        return self.tag_numbers(corpus).lists()
 
-    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger | SavedTagger, list[int], Iterable[Any]]]:
+    def tag_numbers(self, corpus: Corpus) -> TagNumbers:
+        """The same labels of all tokens, as numbers."""
+        offsets = corpus.tokens.offsets
+        numbers, tags = np.zeros(offsets[-1], dtype=np.int64), dict[str, int]()
+        for tagger, places, X in self.parts(corpus):
+            classes = [tags.setdefault(str(label), len(tags)) for label in tagger.predictor_.classes]
+            tokens, _ = ragged_rows(offsets, np.asarray(places, dtype=np.int64))
+            numbers[tokens] = np.array(classes)[tagger.predictor_.best(X)]
+        found, wanted = TagNumbers(numbers, offsets, list(tags)), corpus.scheme or self.file_scheme
+        return found if wanted is None else found.convert(wanted)
+
+    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger | SavedTagger, list[int], PackedSequences]]:
         """(tagger, numbers of its sentences, their features): sentences of documents, and those that come alone."""
         missing = [name for name in self.columns if name not in corpus.columns]
         if missing:
@@ -97,22 +108,26 @@ class TagModel:
                 f"The model reads the column {missing[0]!r}, which {corpus.name} does not have; its columns are "
                 f"{['word', *corpus.columns]}. Add it, or train a model that reads fewer columns (--columns word)."
             )
-        sentences = corpus.keep_columns(self.columns).sentences
+        tokens = corpus.tokens.keep(self.columns)
         if self.given_alone is None:
-            given = sentences if self.feature_set in OLD_SETS else [apart(sentence) for sentence in sentences]
-            yield self.given, list(range(len(sentences))), iter_features(given, self.feature_set, self.lexicons)
+            given = tokens if self.features.alone > 1 else tokens.apart()
+            yield self.given, list(range(len(tokens))), self._packed(self.given, given)
             return
-        company = np.fromiter(have_company(sentences), dtype=np.bool_, count=len(sentences))
+        company = tokens.has_company()
         for tagger, mine in ((self.given, company), (self.given_alone, ~company)):
-            chosen = np.flatnonzero(mine).tolist()
-            given = [sentences[i] if tagger is self.given else apart(sentences[i]) for i in chosen]
-            if chosen:
-                yield tagger, chosen, iter_features(given, self.feature_set, self.lexicons)
+            chosen = np.flatnonzero(mine)
+            if len(chosen):
+                given = tokens if len(chosen) == len(tokens) else tokens.select(chosen)
+                packed = self._packed(tagger, given if tagger is self.given else given.apart())
+                yield tagger, chosen.tolist(), packed
+
+    def _packed(self, tagger: SequenceTagger | SavedTagger, tokens: Tokens) -> PackedSequences:
+        return features_for(tagger.predictor_, tokens, self.features, self.lexicons)
 
     def calibrate(self, corpus: Corpus) -> None:
         """Sets the temperatures of the taggers on a labelled corpus that was not trained on."""
         gold = corpus.labels_for(None if corpus.scheme is None else self.scheme)
-        alone = replace(corpus, sentences=[apart(sentence) for sentence in corpus.sentences])
+        alone = replace(corpus, sentences=TokenSentences(corpus.tokens.apart()))
         for given in (corpus,) if self.given_alone is None else (corpus, alone):
             for tagger, places, X in self.parts(given):
                 whole_tagger(tagger).calibrate(X, [gold[i] for i in places])
@@ -127,8 +142,7 @@ class TagModel:
         alone, alone_arrays = (None, {}) if self.alone is None else encode_tagger(self.alone)
         arrays |= {f"{_ALONE}{name}": array for name, array in alone_arrays.items()} | self.lexicons.arrays()
         description = {
-            "features_version": 1 if self.feature_set in OLD_SETS else FEATURES_VERSION,
-            "feature_set": self.feature_set.removesuffix("-1"),
+            **self._described_features(),
             "columns": list(self.columns),
             "scheme": None if self.scheme is None else self.scheme.value,
             "file_scheme": None if self.file_scheme is None else self.file_scheme.value,
@@ -139,6 +153,13 @@ class TagModel:
             "width": self.width,
         }
         save_folder(path, self.kind, description, arrays)
+
+    def _described_features(self) -> dict[str, Any]:
+        if self.features.is_own:
+            own = {"text": self.features.text, "name": self.features.name}
+            return {"features_version": FEATURES_VERSION, "feature_set": OWN_TEMPLATES, "templates": own}
+        version = 1 if self.features.alone > 1 else FEATURES_VERSION
+        return {"features_version": version, "feature_set": self.features.name}
 
 
 def scores_of(corpus: Corpus, predicted: Sequence[Sequence[str]], scheme: Scheme | None) -> EntityScores | TokenScores:
@@ -152,7 +173,7 @@ def train(
     corpus: Corpus,
     tagger: SequenceTagger | None = None,
     *,
-    feature_set: str = "default",
+    feature_set: str | TemplateSet = "default",
     scheme: Scheme | None = DEFAULT_SCHEME,
     callbacks: Iterable[TaggerCallback] = (),
     layout: Layout = FIRST_AND_LAST,
@@ -163,6 +184,7 @@ def train(
     """Fit a copy of `tagger` to a labelled corpus.
 
     tagger       its parameters are used; None is SequenceTagger()
+    feature_set  the name of one, or templates
     scheme       to train with; None is that of the corpus. Labels that write no spans stay as they are
     callbacks    as in `SequenceTagger.fit`; `HeldOut` gives scores there
     boost        what the score of O is lowered by after training, or labelled data on which to choose it by F1
@@ -173,16 +195,17 @@ def train(
 
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
-    lexicons = lexicons.learnt(corpus, feature_set)
-    plan = _Plan(corpus.labels_for(wanted), feature_set, lexicons, boost if wanted is not None else 0.0)
-    apart_sentences = [apart(sentence) for sentence in corpus.sentences]
-    has_documents = feature_set in READ_DOCUMENTS and any(have_company(corpus.sentences))
-    boosts = [plan.fit(fresh, corpus.sentences if has_documents else apart_sentences, has_documents, callbacks), 0.0]
+    features = TemplateSet.named(feature_set) if isinstance(feature_set, str) else feature_set
+    lexicons = lexicons.learnt(corpus, features.learns)
+    plan = _Plan(corpus.labels_for(wanted), features, lexicons, boost if wanted is not None else 0.0)
+    tokens = corpus.tokens
+    has_documents = features.reads_documents and bool(np.any(tokens.has_company()))
+    boosts = [plan.fit(fresh, tokens if has_documents else tokens.apart(), has_documents, callbacks), 0.0]
     alone = None
     if has_documents and fresh.status_ != "interrupted":
         alone = clone(fresh)
-        boosts[1] = plan.fit(alone, apart_sentences, False)
-    about = (feature_set, corpus.columns, wanted, corpus.scheme, layout, kind)
+        boosts[1] = plan.fit(alone, tokens.apart(), False)
+    about = (features, corpus.columns, wanted, corpus.scheme, layout, kind)
     return TagModel(fresh, *about, alone, lexicons, (boosts[0], boosts[1]), corpus.width)
 
 
@@ -191,35 +214,29 @@ class _Plan:
     """What the training of the two taggers of a model shares."""
 
     labels: list[list[str]]
-    feature_set: str
+    features: TemplateSet
     lexicons: Lexicons
     boost: float | Corpus
 
     def fit(
         self,
         tagger: SequenceTagger,
-        sentences: Sequence[Sentence],
+        tokens: Tokens,
         has_documents: bool,
         callbacks: Iterable[TaggerCallback] = (),
     ) -> float:
         """Trains the tagger; the boost that it has then."""
-        features = iter_features(sentences, self.feature_set, self.lexicons)
-        tagger.fit(pack(features, tagger.n_features), self.labels, callbacks=callbacks)
+        X = extract(tokens, self.features, self.lexicons, tagger.n_features)
+        tagger.fit(X, self.labels, callbacks=callbacks)
         boost = self._chosen(tagger, has_documents) if isinstance(self.boost, Corpus) else self.boost
         tagger.predictor_ = boosted(tagger.predictor_, boost)
         return boost
 
     def _chosen(self, tagger: SequenceTagger, has_documents: bool) -> float:
         assert isinstance(self.boost, Corpus)
-        given = self.boost.sentences
-        sentences = given if has_documents else [apart(sentence) for sentence in given]
-        X = tagger.predictor_.pack(iter_features(sentences, self.feature_set, self.lexicons))
+        tokens = self.boost.tokens if has_documents else self.boost.tokens.apart()
+        X = features_for(tagger.predictor_, tokens, self.features, self.lexicons)
         return best_boost(tagger.predictor_, X, self.boost.labels)
-
-
-def apart(sentence: Sentence) -> Sentence:
-    """The sentence without its document."""
-    return sentence if sentence.document is None else replace(sentence, document=None)
 
 
 def load_model(path: str | os.PathLike[str]) -> TagModel:
@@ -231,6 +248,14 @@ def load_model(path: str | os.PathLike[str]) -> TagModel:
             "use casimir.load in Python."
         )
     return model
+
+
+def _features_of(meta: Mapping[str, Any], feature_set: str, version: int) -> TemplateSet:
+    if feature_set == OWN_TEMPLATES:
+        return TemplateSet(str(meta["templates"]["text"]), str(meta["templates"]["name"]))
+    if feature_set not in FEATURE_SETS:
+        return DEFAULT  # refused below
+    return TemplateSet.named(FIRST_DEFAULT if feature_set == "default" and version == 1 else feature_set)
 
 
 def decode_model(
@@ -248,16 +273,15 @@ def decode_model(
         first, second = map(float, meta.get("boosts", (0.0, 0.0)))
         width = None if meta.get("width") is None else int(meta["width"])
         lexicons = Lexicons.from_arrays(arrays)
+        features = _features_of(meta, feature_set, version)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    if feature_set not in FEATURE_SETS:
+    if feature_set not in (*FEATURE_SETS, OWN_TEMPLATES):
         raise ValueError(f"it has the feature set {feature_set!r}, which this casimir does not know; upgrade casimir.")
-    if feature_set == "default" and version == 1:
-        feature_set = "default-1"
-    elif version > FEATURES_VERSION:
+    if version > FEATURES_VERSION:
         raise ValueError("it was trained with features of a later version; upgrade casimir.")
     own = {name: a for name, a in arrays.items() if not name.startswith(_ALONE) and not Lexicons.is_mine(name)}
     others = {name.removeprefix(_ALONE): array for name, array in arrays.items() if name.startswith(_ALONE)}
     alone = None if alone_meta is None else SavedTagger.of(alone_meta, others)
-    about = (feature_set, columns, scheme, file_scheme, layout, kind)
+    about = (features, columns, scheme, file_scheme, layout, kind)
     return TagModel(SavedTagger.of(tagger_meta, own), *about, alone, lexicons, (first, second), width)

@@ -13,7 +13,11 @@ from casimir.tasks.tag.costs import parse_costs
 from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.gazetteers import read_gazetteers
 from casimir.tasks.tag.lexicons import Lexicons
+from casimir.tasks.tag.templates.read import WHAT, read_templates
+from casimir.tasks.tag.templates.template_set import TemplateSet
+from casimir.tasks.tag.tokens import LABEL, WORD
 from casimir.tasks.task import Given, opt
+from casimir.tasks.text import read_text
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,9 @@ class Options:
         metavar="NAME",
         choices=tuple(FEATURE_SETS),
     )
+    templates: Path | None = opt(
+        "Templates of your own in the place of a feature set; those of CRF++ and Wapiti are read too.", metavar="FILE"
+    )
     columns: str | None = opt(
         "Columns to use, such as word,pos or word,c3; 'word' for words alone. Default: all.", metavar="NAMES"
     )
@@ -36,7 +43,9 @@ class Options:
         metavar="T:P=X,...",
     )
     n_features: int | None = opt(
-        "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks, 2^16 - 1 for paper.", metavar="N", low=1
+        "Hash buckets. Default: 2^18; 2^21 for pairs, 2^20 for chunks and --templates, 2^16 - 1 for paper.",
+        metavar="N",
+        low=1,
     )
     exact_vocabulary: bool = opt("Number every feature instead of hashing.", False)
     scheme: str = opt(
@@ -76,6 +85,10 @@ def check(given: Given, pictures: Path | None) -> None:
         raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
     if given.options.n_features is not None and given.options.n_features >= 2**32:
         raise ValueError(f"--n-features {given.options.n_features}: there can be at most 2^32 - 1 hash buckets.")
+    if given.options.templates is not None:
+        if given.options.features is not None:
+            raise ValueError("--features names a set, and --templates takes its place. Give one of them.")
+        read_text(given.options.templates, given.encoding, WHAT)
     layout_of(given.options)
     lexicons_of(given.options, given.encoding)
     boost_of(given.options, has_dev=False)
@@ -89,9 +102,11 @@ def layout_of(options: Options) -> Layout:
     return Layout(options.word, -1 if options.label is None else options.label)
 
 
-def features_of(options: Options, corpus: Corpus) -> str:
-    """The feature set that was asked for, or the one that suits the labels."""
-    return options.features or ("pairs" if corpus.scheme is None else "default")
+def features_of(options: Options, corpus: Corpus, encoding: str = "utf-8") -> TemplateSet:
+    """The templates or the feature set that was asked for, or the set that suits the labels."""
+    if options.templates is not None:
+        return read_templates(options.templates, corpus.order or (WORD, *corpus.columns, LABEL), encoding)
+    return TemplateSet.named(options.features or ("pairs" if corpus.scheme is None else "default"))
 
 
 def boost_of(options: Options, has_dev: bool) -> float | str:

@@ -57,6 +57,7 @@ class Tagger:
         label: int | None = None,
         columns: Iterable[str] = (),
         features: str | None = None,
+        templates: File | None = None,
         loss: str = "hinge",
         lam: float | None = None,
         clusters: File | None = None,
@@ -70,6 +71,7 @@ class Tagger:
         word, label columns of a file, counted from 1; label None is the last
         columns     other columns of the file to read, such as "pos"; the words alone unless said
         features    "default", "pairs" or "paper"; None is what suits the labels
+        templates   a file of templates of your own instead of a feature set; those of CRF++ and Wapiti are read too
         loss        "hinge" or "crf"
         lam         regularisation; None is 3 / n for n sentences
         clusters    a file of word clusters, see `casimir cluster`
@@ -80,11 +82,14 @@ class Tagger:
             label=label,
             columns=",".join(("word", *columns)),
             features=features,
+            templates=None if templates is None else Path(templates),
             loss=loss,
             clusters=None if clusters is None else Path(clusters),
             gazetteer=[Path(path) for path in gazetteers] or None,
         )
         layout = Layout(word, -1 if label is None else label)
+        if features is not None and templates is not None:
+            raise ValueError("features names a set, and templates takes its place. Give one of them.")
         judge = None if dev is None else _corpus(dev, layout)
         given = Given(options, Fit(lam=None if lam is None else repr(float(lam)), seed=seed), dev=judge)
         return cls(train(_corpus(data, layout), given, ()))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
 
 _SHOWN = 20  # labels in the table
 _BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
+_OWN_BUCKETS = 2**20  # of templates of the user's own
 _WHAT = "a column file or a file of JSON lines"
 _LAM = 3.0  # times 1/n; better than 1 on CoNLL-2003, WNUT-17 and UD English EWT
 
@@ -88,7 +89,7 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     o = given.options
     kept, dev = with_columns(corpus, o.columns), given.dev
     wanted: dict[str, Any] = {
-        "feature_set": features_of(o, corpus),
+        "feature_set": features_of(o, corpus, given.encoding),
         "scheme": Scheme(o.scheme),
         "layout": layout_of(o),
         "kind": kind,
@@ -106,12 +107,12 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
 
 
 def _tagger(corpus: Corpus, given: Given) -> SequenceTagger:
-    o, features = given.options, features_of(given.options, corpus)
+    o, features = given.options, features_of(given.options, corpus, given.encoding)
     labels = {one for tags in corpus.labels_for(Scheme(o.scheme) if corpus.scheme else None) for one in tags}
     return given.fit.training(len(corpus)).tagger(
         _LAM / len(corpus),
         loss=o.loss,
-        n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS[features],
+        n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS.get(features.name, _OWN_BUCKETS),
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
 
@@ -132,8 +133,8 @@ def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, Most
 def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     from casimir.tasks.tag.held_out import HeldOut
 
-    o, features = given.options, features_of(given.options, corpus)
-    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features)
+    o, features = given.options, features_of(given.options, corpus, given.encoding)
+    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features.learns)
     seen = HeldOut(with_columns(dev, o.columns), features, lexicons)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
@@ -169,16 +170,17 @@ def figures(model: TagModel) -> dict[str, Any]:
 
 
 def write(model: TagModel, corpus: Corpus, given: Given, output: Path | None) -> str:
-    o, labels = given.options, model.tag(corpus)
+    o, found = given.options, model.tag_numbers(corpus)
     if o.json and o.inline:
         raise ValueError("--json and --inline exclude each other.")
     if o.inline and model.scheme is None:
         raise ValueError("--inline writes spans, which the labels of this model are not. Leave it out.")
+    if not (o.inline or o.json or corpus.records):
+        return "".join(format_conll(corpus, found, keep_gold=o.keep_gold))
+    labels = found.lists()
     if o.inline:
         return format_inline(corpus, [cast(list[tuple[int, int, str]], spans(tags)) for tags in labels])
-    if o.json or corpus.records:
-        return "".join(format_json_lines(_placed(corpus), labels, o.keep_gold))
-    return "".join(format_conll(corpus, labels, keep_gold=o.keep_gold))
+    return "".join(format_json_lines(_placed(corpus), labels, o.keep_gold))
 
 
 def _placed(corpus: Corpus) -> Corpus:

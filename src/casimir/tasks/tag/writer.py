@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any
 
-from casimir.metrics.schemes import Scheme, convert
+import numpy as np
+
+from casimir.metrics.schemes import Scheme
+from casimir.metrics.tag_numbers import TagNumbers
 from casimir.tasks.tag.corpus import Corpus
+from casimir.tasks.tag.tokens import LABEL
 from casimir.tasks.text import write_text
 
 _GOLD = "gold"
@@ -14,45 +20,59 @@ _GOLD = "gold"
 
 def format_conll(
     corpus: Corpus,
-    labels: Sequence[Sequence[str]] | None = None,
+    labels: Sequence[Sequence[str]] | TagNumbers | None = None,
     *,
     scheme: Scheme | None = None,
     keep_gold: bool = False,
 ) -> Iterator[str]:
-    """The lines (each with its "\\n") of the corpus with `labels` as the last column.
+    """Pieces of the text of the corpus with `labels` as the last column.
 
-    labels      one sequence per sentence, in any scheme; None writes the corpus's own
+    labels      one sequence per sentence, or numbers of all, in any scheme; None writes the corpus's own
     scheme      to write; None is the scheme that came in, or else that of `labels`
     keep_gold   write the labels that came in before the new ones, as the official scorer wants to read them
     """
-    given = corpus.labels if labels is None else labels
-    _check(corpus, given)
-    if labels is not None:
+    if labels is None:
+        given = corpus.label_numbers
+    else:
         scheme = scheme or corpus.scheme
-    gold = corpus.labels if keep_gold else None
-    order = _order(corpus, keep_gold)
-    for i, (sentence, tags) in enumerate(zip(corpus.sentences, given, strict=True)):
+        given = labels if isinstance(labels, TagNumbers) else _numbered(corpus, labels)
+    tokens, order = corpus.tokens, _order(corpus, keep_gold)
+    columns = {name: _texts(one.ids, one.strings) for name, one in tokens.columns.items()}
+    for name, found in {LABEL: given, **({_GOLD: corpus.label_numbers} if keep_gold else {})}.items():
+        written = found if scheme is None else found.convert(scheme)
+        columns[name] = _texts(written.numbers, written.tags)
+    rows = list(map(corpus.separator.join, zip(*(columns[name] for name in order), strict=True)))
+    ends = tokens.offsets.tolist()
+    for i, (a, b) in enumerate(pairwise(ends)):
         if i in corpus.boundaries:
             line = corpus.boundaries[i]
             missing = max(0, len(order) - len(line)) if len(line) > 1 or not corpus.is_labelled else 0
             yield corpus.separator.join([*line, *["O"] * missing]) + "\n\n"
-        values = {"word": sentence.words, **sentence.columns, "label": convert(tags, scheme) if scheme else tags}
-        if gold is not None:
-            values[_GOLD] = convert(gold[i], scheme) if scheme else gold[i]
-        rows = (corpus.separator.join(row) for row in zip(*(values[name] for name in order), strict=True))
-        yield from _with_extras(rows, [(at, _widened(line, corpus, order)) for at, line in corpus.extras.get(i, ())])
-        yield "\n"
+        extras = [(at, _widened(line, corpus, order)) for at, line in corpus.extras.get(i, ())]
+        yield "\n".join(_with_extras(rows[a:b], extras) if extras else rows[a:b])
+        yield "\n\n"
     yield from (f"{line}\n" for _, line in corpus.extras.get(len(corpus), ()))
 
 
-def _with_extras(rows: Iterator[str], extras: Sequence[tuple[int, str]]) -> Iterator[str]:
+def _texts(numbers: np.ndarray, texts: Sequence[str]) -> list[str]:
+    table: Any = np.array(texts, dtype=object)
+    found: list[str] = table[numbers].tolist()
+    return found
+
+
+def _numbered(corpus: Corpus, labels: Sequence[Sequence[str]]) -> TagNumbers:
+    _check(corpus, labels)
+    distinct = {label: k for k, label in enumerate(dict.fromkeys(chain.from_iterable(labels)))}
+    numbers = np.array([distinct[label] for label in chain.from_iterable(labels)], dtype=np.int64)
+    return TagNumbers(numbers, corpus.tokens.offsets, list(distinct))
+
+
+def _with_extras(rows: Sequence[str], extras: Sequence[tuple[int, str]]) -> Iterator[str]:
     """The lines of a sentence, those that are no words at their places."""
-    n = 0
-    for row in rows:
-        yield from (f"{line}\n" for at, line in extras if at == n)
-        yield row + "\n"
-        n += 1
-    yield from (f"{line}\n" for at, line in extras if at >= n)
+    for n, row in enumerate(rows):
+        yield from (line for at, line in extras if at == n)
+        yield row
+    yield from (line for at, line in extras if at >= len(rows))
 
 
 def _widened(line: str, corpus: Corpus, order: Sequence[str]) -> str:

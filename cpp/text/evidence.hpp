@@ -1,0 +1,73 @@
+// What the rest of a document tells about a word: the most frequent contexts of its capitalised mentions, its case
+// where it does not begin a sentence, and the document's first word. Headlines receive evidence but give none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "text/token_table.hpp"
+#include "text/word_facts.hpp"
+
+namespace casimir::text {
+
+class Evidence {
+ public:
+  Evidence(const TokenTable& tokens, WordFactTable& facts);
+
+  /// Reads the sentences begin .. end - 1, one document; `has_topic`: its first word tells something.
+  void read(std::size_t begin, std::size_t end, bool has_topic);
+
+  /// Calls use(text) for each feature of any mention of a word.
+  template <class Use>
+  void features(std::uint32_t word, Use use) {
+    const WordFacts fact = facts_[word];
+    feature_ = "dcase=";
+    feature_ += fact.letter_case;
+    append_cases(fact.normal);
+    use(feature_);
+    if (topic_) {
+      use(topic_with(std::string_view(&fact.letter_case, 1)));
+      use(topic_with(facts_.normal(fact.normal)));
+    }
+    if (!fact.capitalised()) return;
+    const auto found = contexts_.find(fact.normal);
+    if (found == contexts_.end()) return;
+    for (const Context& context : most_common(found->second)) use(text_of(context));
+  }
+
+ private:
+  enum Kind : std::uint32_t { before, after, left, right, first, last, not_first, not_last };
+  struct Context {
+    Kind kind;
+    std::uint32_t word;
+    std::size_t count;
+  };
+  using Contexts = std::vector<Context>;
+
+  void read_sentence(const std::uint32_t* words, std::size_t size);
+  void read_run(const std::uint32_t* words, std::size_t size, std::size_t begin, std::size_t end);
+  bool is_headline(const std::uint32_t* words, std::size_t size);
+  /// The normal form of words[i], a mark beyond the ends.
+  std::uint32_t normal_at(const std::uint32_t* words, std::size_t size, std::ptrdiff_t i);
+  void count(std::uint32_t mention, Kind kind, std::uint32_t word);
+  void append_cases(std::uint32_t normal);
+  const std::string& topic_with(std::string_view what);
+  const std::string& text_of(const Context& context);
+  const Contexts& most_common(const Contexts& all);
+
+  const TokenTable& tokens_;
+  WordFactTable& facts_;
+  std::uint32_t start_, stop_;
+  std::optional<std::uint32_t> topic_;
+  std::unordered_map<std::uint32_t, Contexts> contexts_;
+  std::unordered_map<std::uint64_t, std::unordered_map<std::uint32_t, std::size_t>> places_;  // (mention, kind) -> word
+  std::unordered_map<std::uint32_t, std::string> cases_;
+  Contexts chosen_;
+  std::string feature_;
+};
+
+}  // namespace casimir::text

@@ -1,0 +1,18 @@
+// Templates and sentences -> packed features, in the order in which the templates stand.
+#pragma once
+
+#include <vector>
+
+#include "features/packer.hpp"
+#include "text/characters.hpp"
+#include "text/source_values.hpp"
+#include "text/template_plan.hpp"
+#include "text/token_table.hpp"
+
+namespace casimir::text {
+
+/// given: values from outside, one entry per source of the plan.
+PackedFeatures template_features(const Plan& plan, const CharacterTable& characters, const TokenTable& tokens,
+                                 std::vector<GivenValues> given, FeatureIndex index);
+
+}  // namespace casimir::text
