@@ -1,5 +1,9 @@
 #include "solve/epochs.hpp"
 
+#include <algorithm>
+#include <vector>
+
+#include "base/dot.hpp"
 #include "oracles.hpp"
 #include "solve/online.hpp"
 #include "spans.hpp"
@@ -102,6 +106,21 @@ void scatter(const Problem& problem, std::int64_t i, Vector marginals, double sc
   problem.scatter(i, marginals.data(), {out.data(), scale});
 }
 
+/// Only the rows that the example touches are read, and set back to zero.
+double squared_norm(const Problem& problem, std::int64_t i, Vector marginals, MutableVector zeros) {
+  scatter(problem, i, marginals, 1.0, zeros);
+  std::vector<casimir::RowRange> rows;
+  problem.touched(i, rows);
+  const std::int64_t width = problem.n_params() / problem.rows();
+  double total = 0.0;
+  for (const auto& [begin, end] : rows) {
+    double* row = zeros.data() + begin * width;
+    total += casimir::dot(row, row, (end - begin) * width);
+    std::fill_n(row, (end - begin) * width, 0.0);  // so that a row that comes twice counts once
+  }
+  return total;
+}
+
 nb::object truth(const Problem& problem, std::int64_t i) {
   check_example(problem, i);
   std::vector<double> marginals(static_cast<std::size_t>(problem.marginal_count(i)));
@@ -161,6 +180,8 @@ void bind_epochs(nb::module_& m) {
            "(value, max_value, cost, marginals) of one example.")
       .def("scatter", &scatter, nb::arg("i"), nb::arg("marginals"), nb::arg("scale"), nb::arg("out"),
            "out += scale J_i^T marginals.")
+      .def("squared_norm", &squared_norm, nb::arg("i"), nb::arg("marginals"), nb::arg("zeros"),
+           "|J_i^T marginals|^2; zeros float64[d] is all zeros, before and after.")
       .def("truth", &truth, nb::arg("i"), "The marginals of the true output.")
       .def("decode", &decode, nb::arg("w"), nb::arg("threads"),
            "(value f64[n], outputs i64) of the best outputs, fixed scores included.")

@@ -210,6 +210,10 @@ class Problem(Protocol):
         """out += scale J_i^T marginals, J_i at the w of the last oracle call on example i."""
         ...
 
+    def squared_norm(self, i: int, marginals: FloatArray, zeros: FloatArray) -> float:
+        """|J_i^T marginals|^2; zeros float64[d] is memory to work in, all zeros before and after."""
+        ...
+
     def dual_blocks(self) -> DualBlocks:
         """Dual variables over cached outputs, one block per example."""
         ...

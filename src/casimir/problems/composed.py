@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from casimir._arrays import dot
 from casimir.costs import Cost
 from casimir.models.base import Linearization, ScoreModel, batches, linearize, scores_in_batches
 from casimir.problems.base import Answer, DualBlocks, Pass, PotentialBlocks, Truth, fixed_scores
@@ -110,6 +111,12 @@ class ComposedProblem:
             self._last = i, linearize(self.model, np.zeros(self.n_params), [i])
         parts = self._flat.restore(marginals, self.true_parts.select([i]))
         out += scale * self._last[1].adjoint(parts)
+
+    def squared_norm(self, i: int, marginals: FloatArray, zeros: FloatArray) -> float:
+        self.scatter(i, marginals, 1.0, zeros)
+        square = dot(zeros, zeros)
+        zeros[:] = 0.0
+        return square
 
     def dual_blocks(self) -> DualBlocks:
         assert self.truth_outputs is not None, "dual blocks start at a true output"

@@ -340,6 +340,9 @@ class FusedProblem:
     def scatter(self, i: int, marginals: FloatArray, scale: float, out: FloatArray) -> None:
         self.core.scatter(i, marginals, scale, out)
 
+    def squared_norm(self, i: int, marginals: FloatArray, zeros: FloatArray) -> float:
+        return float(self.core.squared_norm(i, marginals, zeros))
+
     def decode(self, w: FloatArray) -> list[IntArray]:
         """The best output of every example, int64[p_i], fixed scores included."""
         _, labels = self.core.decode(w, self._threads)

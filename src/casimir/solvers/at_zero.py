@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros, dot
+from casimir._arrays import aligned_zeros
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 
@@ -29,9 +29,10 @@ def scale_at_zero(objective: Objective, rng: np.random.Generator, most: int = _S
     """Of `most` examples, or all if there are fewer."""
     value = square = 0.0
     size = min(most, objective.n_active)
-    for loss, gradient in _sampled(objective, rng, size):
-        value += loss
-        square += dot(gradient, gradient)
+    problem, zeros = objective.problem(objective.loss.smoothing), aligned_zeros(objective.n_params)
+    for i, loss, direction in _sampled(objective, rng, size):
+        value += problem.scale(i) * loss
+        square += problem.scale(i) ** 2 * problem.squared_norm(i, direction, zeros)
     gamma = value / square if square > 0.0 and value > 0.0 else 1.0
     return Scale(gamma, value / size, square / size)
 
@@ -43,7 +44,9 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
     over pairs of a few examples. 0 where there is one example only, or no gradient.
     """
     size = min(2 * _SAMPLED, objective.n_active)
-    gradients = np.array([gradient.copy() for _, gradient in _sampled(objective, rng, size)])
+    problem, gradients = objective.problem(objective.loss.smoothing), np.zeros((size, objective.n_params))
+    for gradient, (i, _, direction) in zip(gradients, _sampled(objective, rng, size), strict=True):
+        problem.scatter(i, direction, problem.scale(i), gradient)
     products = gradients @ gradients.T
     squares = np.diag(products)
     of_pairs = float(np.square(products).sum() - np.square(squares).sum())
@@ -52,14 +55,11 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
     return float(squares.mean() ** 2 * size * (size - 1) / of_pairs / objective.n_params)
 
 
-def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[float, FloatArray]]:
-    """f_i(0) and its gradient, times the scale of the example, of `size` different ones; gradients share one array."""
+def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[int, float, FloatArray]]:
+    """i, f_i(0) and what its gradient is made of, marginals less the truth's, of `size` different examples."""
     examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
     problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, aligned_zeros(objective.n_params)
-    gradient = aligned_zeros(objective.n_params)
     for i in examples.tolist():
         answer = problem.oracle(i, w, loss.smoothing, loss.mu)
-        gradient[:] = 0.0
-        problem.scatter(i, answer.marginals - problem.truth(i), problem.scale(i), gradient)
-        yield problem.scale(i) * answer.value, gradient
+        yield i, answer.value, answer.marginals - problem.truth(i)
     objective.count("searches", size)
