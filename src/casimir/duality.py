@@ -31,8 +31,8 @@ class DualPoint:
 
     def value(self, penalty: Penalty) -> float:
         square = penalty.quadratic
-        if square is not None and square.center is None and square.sigma > 0.0:  # without a copy of g
-            return self.ell - dot(self.g, self.g) / (2.0 * square.sigma)
+        if square is not None and square.center is None and square.sigma > 0.0:  # R* is even: no copy of g
+            return self.ell - penalty.conjugate(self.g)
         minus_g = -self.g
         t = penalty.domain_share(minus_g)
         if t == 0.0:

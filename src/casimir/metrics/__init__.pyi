@@ -2,6 +2,7 @@ from .averages import f1_score, precision_recall_fscore_support, precision_score
 from .counts import Counts
 from .entities import EntityScores, entity_scores
 from .flat import (
+    accuracy_score,
     flat_accuracy_score,
     flat_classification_report,
     flat_f1_score,
@@ -10,7 +11,6 @@ from .flat import (
     flat_recall_score,
     sequence_accuracy_score,
 )
-from .flat import flat_accuracy_score as accuracy_score
 from .report import classification_report
 from .schemes import Scheme, Span, convert, detect_scheme, spans
 from .tokens import TokenScores, token_scores

@@ -21,6 +21,9 @@ def flat_accuracy_score(y_true: LabelSequences, y_pred: LabelSequences) -> float
     return float(accuracy_score(*_both(y_true, y_pred)))
 
 
+accuracy_score = flat_accuracy_score  # under the name that seqeval gives it
+
+
 def flat_precision_score(y_true: LabelSequences, y_pred: LabelSequences, **options: Any) -> Any:
     """`sklearn.metrics.precision_score` of the tokens; options are its own: labels, average, zero_division, ..."""
     from sklearn.metrics import precision_score

@@ -37,7 +37,9 @@ def tasks() -> dict[str, Task]:
 
 def task_of(kind: str) -> Task | None:
     """The task of a kind of models. One of this package is loaded alone: the others may take their time."""
-    if kind.isidentifier() and importlib.util.find_spec(f"{home.__name__}.{kind}.task") is not None:
+    folder = importlib.util.find_spec(f"{home.__name__}.{kind}") if kind.isidentifier() else None
+    is_package = folder is not None and folder.submodule_search_locations is not None
+    if is_package and importlib.util.find_spec(f"{home.__name__}.{kind}.task") is not None:
         own = importlib.import_module(f"{home.__name__}.{kind}.task").TASK
         if isinstance(own, Task) and own.name == kind:
             return own

@@ -222,7 +222,7 @@ def test_hansards_error_rate_is_below_that_of_any_one_to_one_links_when_all_link
     best = LinkCost(held_out.gold, shapes_of(held_out)).targets()
     one_to_one = link_scores(held_out.gold, links_of(best, shapes_of(held_out)))
     assert one_to_one.precision == 1.0
-    some, rest = labelled.select(np.arange(60)), labelled.select(np.arange(60, len(labelled)))
+    some, rest = labelled.select(np.arange(100)), labelled.select(np.arange(100, len(labelled)))
     model = train(some, Training(tol=0.05), text=[rest, held_out])
     assert model.fertility == 4
     assert model.evaluate(held_out).aer < one_to_one.aer - 0.02
