@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
 import public_names as public
 from plain_docstrings import as_rst
 from sphinx.application import Sphinx
+from sphinx.util.inspect import TypeAliasForwardRef
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "reference"))
     app.connect("autodoc-process-docstring", _process)
-    app.connect("autodoc-process-signature", _sign)
+    TypeAliasForwardRef.__repr__ = plain_name  # or signatures say TypeAliasForwardRef('Label') inside of list[...]
     app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True}
+
+
+def plain_name(alias: TypeAliasForwardRef) -> str:
+    return alias.name
 
 
 def write_pages(folder: Path) -> None:
@@ -63,17 +67,6 @@ def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
     if not any(lines) and what in ("method", "property"):
         lines[:] = (public.said_of_method(name.rpartition(".")[2]) or "").splitlines()
     lines[:] = as_rst(lines, link_to)
-
-
-def with_plain_aliases(text: str | None) -> str | None:
-    """A signature with Label where autodoc writes TypeAliasForwardRef('Label') inside of list[...]."""
-    return None if text is None else re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
-
-
-def _sign(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, arguments: str | None, returned: str | None
-) -> tuple[str | None, str | None]:
-    return with_plain_aliases(arguments), with_plain_aliases(returned)
 
 
 def _skip(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
