@@ -31,13 +31,6 @@ def aligned_zeros(n: int) -> FloatArray:
     return padded[skip : skip + n]
 
 
-def move_towards(out: FloatArray, target: FloatArray, share: float) -> None:
-    """out += share (target - out), without memory for the difference."""
-    for start in range(0, len(out), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        out[part] += share * (target[part] - out[part])
-
-
 def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
     """out = scale out + factor x, without memory for the product."""
     for start in range(0, len(out), _BLOCK):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from casimir._arrays import add_scaled, aligned_zeros, dot, move_towards
+from casimir._arrays import add_scaled, aligned_zeros, dot
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Proximal
@@ -167,7 +167,7 @@ class _Run:
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
             if self.manner.averages:
-                move_towards(self.mean, self.iterate.w, share)
+                add_scaled(self.mean, 1.0 - share, self.iterate.w, share)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
