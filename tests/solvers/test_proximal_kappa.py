@@ -96,7 +96,7 @@ def test_a_run_does_not_depend_on_the_scale_of_the_features(loss: Loss) -> None:
     np.testing.assert_allclose(8.0 * large.w, small.w, rtol=1e-6, atol=1e-9)
 
 
-def test_long_lists_have_no_light_passes() -> None:
+def test_long_lists_have_no_light_passes_of_bcfw() -> None:
     hinge, log = cs.Hinge(cs.Hamming()), cs.Log()
     assert [default_inner(lists(length, hinge)).light_passes for length in (5, 100)] == [1, 0]
     assert [default_inner(lists(length, log)).light_passes for length in (5, 100)] == [1, 1]
