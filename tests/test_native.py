@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from casimir import _native
+from casimir._arrays import combine
 
 PROGRAM = """
 import json, sys
@@ -75,3 +76,20 @@ def test_an_unknown_level_is_refused() -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "CASIMIR_ISA='v9' is not a known level; use one of v4, v3, v1." in done.stderr
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 100])
+def test_combine_is_a_sum_of_two_vectors_and_may_write_to_either(n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(2, n))
+    wanted = 2.0 * x - 0.5 * y
+    np.testing.assert_allclose(combine(2.0, x, -0.5, y), wanted, rtol=0, atol=1e-15)
+    for a, b in ((x.copy(), y), (x, y.copy())):
+        out = a if b is y else b
+        assert combine(2.0, a, -0.5, b, out=out) is out
+        np.testing.assert_allclose(out, wanted, rtol=0, atol=1e-15)
+
+
+def test_combine_refuses_vectors_of_other_lengths() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        combine(1.0, np.zeros(3), 1.0, np.zeros(2))

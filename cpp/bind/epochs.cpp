@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/dot.hpp"
+#include "base/vectors.hpp"
 #include "oracles.hpp"
 #include "solve/online.hpp"
 #include "spans.hpp"

@@ -1,4 +1,5 @@
-#include "base/dot.hpp"
+#include "base/vectors.hpp"
+
 #include "base/simplex.hpp"
 #include "bind.hpp"
 
@@ -11,6 +12,17 @@ void bind_vectors(nb::module_& m) {
         return casimir::dot(a.data(), b.data(), static_cast<std::int64_t>(a.size()));
       },
       nb::arg("a").noconvert(), nb::arg("b").noconvert(), "<a, b> of float64[d], summed in a fixed order.");
+  m.def(
+      "combine",
+      [](double a, InArray<double, nb::ndim<1>> x, double b, InArray<double, nb::ndim<1>> y,
+         InOutArray<double, nb::ndim<1>> out) {
+        if (x.size() != y.size() || x.size() != out.size())
+          throw std::invalid_argument("combine needs three vectors of one length.");
+        nb::gil_scoped_release release;
+        casimir::combine(a, x.data(), b, y.data(), static_cast<std::int64_t>(out.size()), out.data());
+      },
+      nb::arg("a"), nb::arg("x").noconvert(), nb::arg("b"), nb::arg("y").noconvert(), nb::arg("out").noconvert(),
+      "out = a x + b y; out may be x or y.");
   m.def(
       "project_simplex",
       [](InArray<double, nb::ndim<1>> z) {

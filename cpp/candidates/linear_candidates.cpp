@@ -5,8 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "base/dot.hpp"
 #include "base/parallel.hpp"
+#include "base/vectors.hpp"
 #include "candidates/candidate_dual.hpp"
 
 namespace casimir {

@@ -20,8 +20,8 @@ ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain
   const auto labels = static_cast<std::size_t>(chain.shape().labels);
   work_.u.resize(static_cast<std::size_t>(longest) * stride);
   direction_.assign(static_cast<std::size_t>(longest) * stride, 0.0);
-  edge_count_.assign(labels * stride, 0.0);
-  edge_total_.assign(labels * stride, 0.0);
+  edges_.assign(labels * stride, 0.0);
+  edge_counts_.assign(labels * stride, 0.0);
 }
 
 /// Index of the output in the cache, added with weight 0 if it is new.
@@ -31,14 +31,14 @@ std::size_t ChainDual::remember(std::int64_t i, const std::int32_t* labels) {
   return block(i).add(labels, p, chain_.cost_of(i, labels));
 }
 
-/// Scores of the cached outputs from work_.u and work_.to, leaving out what all of them share.
+/// Scores of the cached outputs from work_.u and transitions_, leaving out what all of them share.
 void ChainDual::score_outputs(std::int64_t i) {
-  const LabelOutputs& own = block(i);
+  const ChainOutputs& own = block(i);
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
   const auto count = static_cast<std::int64_t>(own.weight.size());
   scores_.assign(own.weight.size(), 0.0);
   double* scores = scores_.data();
-  const double* to = work_.to.data();
+  const double* to = transitions_;
   // Outputs in the inner loop: their sums do not wait for each other.
   for (std::size_t j = 0; j < own.nodes.size(); ++j) {
     const std::int64_t t = own.nodes[j];
@@ -56,133 +56,133 @@ void ChainDual::score_outputs(std::int64_t i) {
   }
 }
 
-/// One step that moves weight from the worst active output to the best cached one; false when there is nothing to gain.
-/// The chain's own scores follow the step unless it is the last.
-bool ChainDual::pairwise_step(std::int64_t i, double scale, bool last) {
-  const LabelOutputs& own = block(i);
-  const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
-  const PairwiseMove move = pairwise_move(scores_, own.weight);
-  if (move.gain == 0.0) return false;
-
-  const std::uint16_t* y = own.output(move.best, p);
-  const std::uint16_t* z = own.output(move.worst, p);
-  differing_.clear();
-  for (const std::int32_t t : own.nodes)
-    if (y[t] != z[t]) differing_.push_back(t);
-
-  // Edge counts of y minus z.
-  edge_changes_.clear();
-  const auto count_edge = [&](std::int64_t t, const std::uint16_t* labels, double amount) {
-    edge_count_[static_cast<std::size_t>(labels[t] * stride + labels[t + 1])] += amount;
-    edge_changes_.push_back({labels[t], labels[t + 1], 0.0});
-  };
-  for (std::size_t j = 0; j < differing_.size(); ++j) {
-    const std::int64_t t = differing_[j];
-    const bool next_counts = j + 1 < differing_.size() && differing_[j + 1] == t + 1;
-    if (t > 0) count_edge(t - 1, y, 1.0), count_edge(t - 1, z, -1.0);
-    if (t + 1 < p && !next_counts) count_edge(t, y, 1.0), count_edge(t, z, -1.0);
-  }
-  collect_edge_changes();
-
-  double norm = 0.0;
-  for (const EdgeChange& edge : edge_changes_) norm += edge.amount * edge.amount;
-  if (gram_.has(i)) {
-    for (std::size_t a = 0; a < differing_.size(); ++a)
-      for (std::size_t b = 0; b <= a; ++b) {
-        const std::int64_t s = differing_[a], t = differing_[b];
-        const int overlap = (y[s] == y[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == y[t]);
-        if (overlap != 0) norm += (a == b ? 1.0 : 2.0) * overlap * gram_(i, s, t);
-      }
-  } else {
-    // The direction is empty here: without a table every step is applied before the next.
-    for (const std::int32_t t : differing_) {
-      direction_[static_cast<std::size_t>(t * stride + y[t])] = 1.0;
-      direction_[static_cast<std::size_t>(t * stride + z[t])] = -1.0;
-    }
-    norm += direction_norm(i, differing_);
-  }
-
-  const double step = move_between(i, move, norm * scale);
-  // What the step does to this chain's own scores, and what it will do to w.
-  for (const std::int32_t t : differing_) {
-    if (!gram_.has(i)) {
-      direction_[static_cast<std::size_t>(t * stride + y[t])] *= step;
-      direction_[static_cast<std::size_t>(t * stride + z[t])] *= step;
-      continue;
-    }
-    direction_[static_cast<std::size_t>(t * stride + y[t])] += step;
-    direction_[static_cast<std::size_t>(t * stride + z[t])] -= step;
-    if (last) continue;
-    for (const std::int32_t s : own.nodes) {
-      const double change = step * scale * gram_(i, t, s);
-      work_.u[static_cast<std::size_t>(s * stride + y[t])] -= change;
-      work_.u[static_cast<std::size_t>(s * stride + z[t])] += change;
-    }
-  }
-  for (const EdgeChange& edge : edge_changes_) {
-    const auto cell = static_cast<std::size_t>(edge.from * stride + edge.to);
-    edge_total_[cell] += step * edge.amount;
-    work_.to[cell] -= step * scale * edge.amount;
-  }
-  moved_ = true;
+/// Whether the inner products of all cached outputs are known now: they are not for chains too long for a Gram table,
+/// nor where there are too many outputs.
+bool ChainDual::complete_products(std::int64_t i) {
+  ChainOutputs& own = block(i);
+  if (!gram_.has(i) || own.weight.size() > OutputProducts::kMost) return false;
+  while (own.products.count() < own.weight.size()) add_products(i, own.products.count());
   return true;
 }
 
-/// Turns the touched cells of edge_count_ into a list without duplicates, and clears them.
-void ChainDual::collect_edge_changes() {
-  std::size_t kept = 0;
-  for (EdgeChange edge : edge_changes_) {
-    double& count = edge_count_[static_cast<std::size_t>(edge.from * chain_.shape().stride + edge.to)];
-    if (count == 0.0) continue;
-    edge.amount = count;
-    count = 0.0;
-    edge_changes_[kept++] = edge;
+/// The edges of y less those of z, where a token of `changed` has an end of them: calls see(cell, 1 or -1).
+template <class See>
+void for_changed_edges(const std::vector<std::int32_t>& changed, const std::uint16_t* y, const std::uint16_t* z,
+                       std::int64_t p, std::int64_t stride, See see) {
+  const auto see_edge = [&](std::int64_t t) {
+    see(static_cast<std::size_t>(y[t] * stride + y[t + 1]), 1.0);
+    see(static_cast<std::size_t>(z[t] * stride + z[t + 1]), -1.0);
+  };
+  for (std::size_t j = 0; j < changed.size(); ++j) {
+    const std::int64_t t = changed[j];
+    if (t > 0) see_edge(t - 1);
+    if (t + 1 < p && (j + 1 == changed.size() || changed[j + 1] != t + 1)) see_edge(t);
   }
-  edge_changes_.resize(kept);
 }
 
-void ChainDual::add_direction(std::int64_t i, const std::uint16_t* y, double weight) {
-  const LabelOutputs& own = block(i);
+/// <a_k, a_l> of output k with those before it and itself: products of tokens, signed by which labels agree, and counts
+/// of edges.
+void ChainDual::add_products(std::int64_t i, std::size_t k) {
+  ChainOutputs& own = block(i);
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
-  const auto count_edge = [&](std::int64_t t) {
-    edge_count_[static_cast<std::size_t>(y[t] * stride + y[t + 1])] += weight;
-    edge_changes_.push_back({y[t], y[t + 1], 0.0});
+  const std::uint16_t *z = own.output(0, p), *y = own.output(k, p);
+  const auto find_changed = [&](const std::uint16_t* x, std::vector<std::int32_t>& changed) {
+    changed.clear();
+    for (const std::int32_t t : own.nodes)
+      if (x[t] != z[t]) changed.push_back(t);
   };
-  for (std::size_t j = 0; j < own.nodes.size(); ++j) {
-    const std::int64_t t = own.nodes[j];
-    const bool next_counts = j + 1 < own.nodes.size() && own.nodes[j + 1] == t + 1;
-    direction_[static_cast<std::size_t>(t * stride + y[t])] += weight;
-    if (t > 0) count_edge(t - 1);
-    if (t + 1 < p && !next_counts) count_edge(t);
+  double* row = own.products.add();
+  find_changed(y, changed_);
+  const auto count = [&](std::size_t cell, double sign) { edge_counts_[cell] += sign; };
+  for_changed_edges(changed_, y, z, p, stride, count);
+  for (std::size_t l = 0; l <= k; ++l) {
+    const std::uint16_t* x = own.output(l, p);
+    find_changed(x, others_);
+    double total = 0.0;
+    for_changed_edges(others_, x, z, p, stride,
+                      [&](std::size_t cell, double sign) { total += sign * edge_counts_[cell]; });
+    for (const std::int32_t s : changed_)
+      for (const std::int32_t t : others_) {
+        const int overlap = (y[s] == x[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == x[t]);
+        if (overlap != 0) total += overlap * gram_(i, s, t);
+      }
+    row[l] = total;
   }
+  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double) { edge_counts_[cell] = 0.0; });
+}
+
+/// direction += amount (output `to` less output `from`)
+void ChainDual::add_difference(std::int64_t i, std::size_t to, std::size_t from, double amount) {
+  const ChainOutputs& own = block(i);
+  const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
+  const std::uint16_t *y = own.output(to, p), *z = own.output(from, p);
+  changed_.clear();
+  for (const std::int32_t t : own.nodes) {
+    if (y[t] == z[t]) continue;
+    changed_.push_back(t);
+    direction_[static_cast<std::size_t>(t * stride + y[t])] += amount;
+    direction_[static_cast<std::size_t>(t * stride + z[t])] -= amount;
+  }
+  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double sign) { edges_[cell] += sign * amount; });
+  moved_ = true;
+}
+
+void ChainDual::scale_direction(std::int64_t i, double factor) {
+  const std::int64_t stride = chain_.shape().stride;
+  for (const std::int32_t t : block(i).nodes)
+    for (std::int64_t l = 0; l < stride; ++l) direction_[static_cast<std::size_t>(t * stride + l)] *= factor;
+  for (double& edge : edges_) edge *= factor;
+}
+
+/// |A_i^T direction|^2
+double ChainDual::direction_norm(std::int64_t i) {
+  double norm = 0.0;
+  for (const double edge : edges_) norm += edge * edge;
+  return norm + (gram_.has(i) ? node_norm(i) : gathered_node_norm(i));
+}
+
+/// What the tokens add to it, from their Gram table.
+double ChainDual::node_norm(std::int64_t i) const {
+  const std::vector<std::int32_t>& nodes = block(i).nodes;
+  const std::int64_t stride = chain_.shape().stride;
+  double norm = 0.0;
+  for (std::size_t a = 0; a < nodes.size(); ++a)
+    for (std::size_t b = 0; b <= a; ++b) {
+      const double *x = direction_.data() + nodes[a] * stride, *y = direction_.data() + nodes[b] * stride;
+      double overlap = 0.0;
+      for (int l = 0; l < chain_.shape().labels; ++l) overlap += x[l] * y[l];
+      if (overlap != 0.0) norm += (a == b ? 1.0 : 2.0) * overlap * gram_(i, nodes[a], nodes[b]);
+    }
+  return norm;
+}
+
+/// The same in time linear in their features.
+double ChainDual::gathered_node_norm(std::int64_t i) {
+  const RowShape shape = chain_.shape();
+  const TokenFeatures& x = chain_.data().features;
+  const std::int64_t stride = shape.stride, first = chain_.data().offsets[i];
+  const std::vector<std::int32_t>& nodes = block(i).nodes;
+  gathered_.resize(static_cast<std::size_t>(chain_.n_params()), 0.0);
+  double norm = 0.0;
+  for (const std::int32_t t : nodes) {
+    const double* row = direction_.data() + t * stride;
+    chain_.ops().scatter(shape, x, first + t, 1, row, {gathered_.data(), 1.0});
+    for (int l = 0; l < shape.labels; ++l) norm += gram_.end_scores(i, t) * row[l] * row[l];
+  }
+  for (const std::int32_t t : nodes)
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
+      double* row = gathered_.data() + static_cast<std::int64_t>(x.indices[f]) * stride;
+      for (int l = 0; l < shape.labels; ++l) norm += row[l] * row[l];
+      std::fill(row, row + stride, 0.0);  // so that a feature of several tokens counts once
+    }
+  return norm;
 }
 
 void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const LabelOutputs& own = block(i);
-  const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
-  edge_changes_.clear();
-  add_direction(i, own.output(target, p), 1.0);
+  const ChainOutputs& own = block(i);
   for (std::size_t k = 0; k < scores_.size(); ++k)
-    if (own.weight[k] != 0.0) add_direction(i, own.output(k, p), -own.weight[k]);
-  collect_edge_changes();
-  double norm = 0.0;
-  for (const EdgeChange& edge : edge_changes_) norm += edge.amount * edge.amount;
-  if (!gram_.has(i)) norm += direction_norm(i, own.nodes);
-  for (std::size_t a = 0; gram_.has(i) && a < own.nodes.size(); ++a)
-    for (std::size_t b = 0; b <= a; ++b) {
-      const std::int64_t s = own.nodes[a], t = own.nodes[b];
-      double overlap = 0.0;
-      for (std::int64_t l = 0; l < chain_.shape().labels; ++l)
-        overlap +=
-            direction_[static_cast<std::size_t>(s * stride + l)] * direction_[static_cast<std::size_t>(t * stride + l)];
-      norm += (a == b ? 1.0 : 2.0) * overlap * gram_(i, s, t);
-    }
-  const double gamma = move_towards(i, target, norm * point.scale);
-  for (const std::int32_t t : own.nodes)
-    for (std::int64_t l = 0; l < stride; ++l) direction_[static_cast<std::size_t>(t * stride + l)] *= gamma;
-  for (const EdgeChange& edge : edge_changes_)
-    edge_total_[static_cast<std::size_t>(edge.from * stride + edge.to)] += gamma * edge.amount;
-  moved_ = true;
+    if (k != target && own.weight[k] != 0.0) add_difference(i, target, k, own.weight[k]);
+  scale_direction(i, move_towards(i, target, direction_norm(i) * point.scale));
   apply(i, point);
 }
 
@@ -190,7 +190,7 @@ void ChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const Visit
 void ChainDual::apply(std::int64_t i, const VisitPoint& point) {
   if (!moved_) return;
   moved_ = false;
-  const LabelOutputs& own = block(i);
+  const ChainOutputs& own = block(i);
   const RowShape shape = chain_.shape();
   const std::int64_t stride = shape.stride, p = chain_.length(i), first = chain_.data().offsets[i];
   const ScatterTarget target = point.target();
@@ -208,8 +208,8 @@ void ChainDual::apply(std::int64_t i, const VisitPoint& point) {
     if (t + 1 == p) add_row(base + shape.labels + 1, row);
     std::fill(row, row + stride, 0.0);
   }
-  for (std::int64_t y = 0; y < shape.labels; ++y) add_row(base + y, edge_total_.data() + y * stride);
-  std::fill(edge_total_.begin(), edge_total_.end(), 0.0);
+  for (std::int64_t y = 0; y < shape.labels; ++y) add_row(base + y, edges_.data() + y * stride);
+  std::fill(edges_.begin(), edges_.end(), 0.0);
   if (point.is_linear()) return;
   const TokenFeatures& x = chain_.data().features;
   for (const std::int32_t t : own.nodes)
@@ -218,11 +218,28 @@ void ChainDual::apply(std::int64_t i, const VisitPoint& point) {
   point.refresh(base, base + shape.labels + 2);  // transitions, start and stop
 }
 
+/// How much weight the step moves; its direction waits to be applied to w.
+double ChainDual::step_between(std::int64_t i, const PairwiseMove& move, const VisitPoint& point) {
+  if (complete_products(i)) {
+    const double norm = block(i).products.squared_distance(move.best, move.worst);
+    const double amount = move_between(i, move, norm * point.scale);
+    add_difference(i, move.best, move.worst, amount);
+    return amount;
+  }
+  add_difference(i, move.best, move.worst, 1.0);  // the direction was empty: such steps are applied one by one
+  const double amount = move_between(i, move, direction_norm(i) * point.scale);
+  scale_direction(i, amount);
+  return amount;
+}
+
 void ChainDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) {
-  for (int step = 1; step <= steps && pairwise_step(i, point.scale, step == steps); ++step) {
+  for (int step = 1; step <= steps; ++step) {
+    const PairwiseMove move = pairwise_move(scores_, block(i).weight);
+    if (move.gain == 0.0) break;
+    const double amount = step_between(i, move, point);
     if (step == steps) break;
-    if (gram_.has(i) && point.is_linear()) {
-      score_outputs(i);
+    if (point.is_linear() && block(i).products.count() == scores_.size()) {
+      block(i).products.shift(scores_, move.best, move.worst, amount * point.scale);
     } else {
       apply(i, point);
       rescore(i, point.w());
@@ -233,12 +250,10 @@ void ChainDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& poin
 
 /// From the tokens on which the cached outputs differ, and the transitions.
 void ChainDual::rescore(std::int64_t i, const double* w) {
-  const RowShape shape = chain_.shape();
+  transitions_ = w + chain_.data().n_features * chain_.shape().stride;
   if (chain_.data().fixed_pairs) {
     chain_.load_transitions({w}, work_.to);
-  } else {
-    const double* transitions = w + chain_.data().n_features * shape.stride;
-    work_.to.assign(transitions, transitions + shape.labels * shape.stride);
+    transitions_ = work_.to.data();
   }
   for (const std::int32_t t : block(i).nodes) chain_.score_tokens(i, t, 1, {w}, work_.u.data());
   score_outputs(i);
@@ -250,30 +265,10 @@ std::size_t ChainDual::ask_oracle(std::int64_t i, const double* w) {
   chain_.load_weights(view, work_);
   chain_.score_tokens(i, 0, p, view, work_.u.data());
   chain_.best_path(p, work_);
+  transitions_ = work_.to.data();
   const std::size_t target = remember(i, work_.path.data());
   score_outputs(i);
   return target;
-}
-
-/// |X_i^T direction|^2 over the given tokens, in time linear in their features: for chains too long for a Gram table.
-double ChainDual::direction_norm(std::int64_t i, const std::vector<std::int32_t>& tokens) {
-  const RowShape shape = chain_.shape();
-  const TokenFeatures& x = chain_.data().features;
-  const std::int64_t stride = shape.stride, first = chain_.data().offsets[i];
-  gathered_.resize(static_cast<std::size_t>(chain_.n_params()), 0.0);
-  double norm = 0.0;
-  for (const std::int32_t t : tokens) {
-    const double* row = direction_.data() + t * stride;
-    chain_.ops().scatter(shape, x, first + t, 1, row, {gathered_.data(), 1.0});
-    for (int l = 0; l < shape.labels; ++l) norm += gram_.end_scores(i, t) * row[l] * row[l];
-  }
-  for (const std::int32_t t : tokens)
-    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
-      double* row = gathered_.data() + static_cast<std::int64_t>(x.indices[f]) * stride;
-      for (int l = 0; l < shape.labels; ++l) norm += row[l] * row[l];
-      std::fill(row, row + stride, 0.0);  // so that a feature of several tokens counts once
-    }
-  return norm;
 }
 
 /// The examples come in random order, so what the next visits will read is asked for in good time: first where a
@@ -287,7 +282,7 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     __builtin_prefetch(chain_.data().features.indptr + chain_.data().offsets[far]);
   }
   if (visit + 4 < count) {
-    const LabelOutputs& near = block(order[visit + 4]);
+    const ChainOutputs& near = block(order[visit + 4]);
     __builtin_prefetch(near.labels.data());
     __builtin_prefetch(near.weight.data());
     __builtin_prefetch(near.nodes.data());
@@ -298,10 +293,9 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     for (std::size_t j = kLabelsPerLine; j < labels.size(); j += kLabelsPerLine) __builtin_prefetch(&labels[j]);
     if (!cached) chain_.prefetch_features(soon, 0, chain_.length(soon));
     const std::vector<std::int32_t>& nodes = block(soon).nodes;
-    for (const std::int32_t t : nodes) {
+    for (const std::int32_t t : nodes)
       if (cached) chain_.prefetch_features(soon, t, 1);
-      gram_.prefetch(soon, t, nodes.front(), nodes.back());
-    }
+    block(soon).products.prefetch();
   }
   if (visit + 1 >= count) return;
   const std::int64_t next = order[visit + 1];

@@ -1,5 +1,5 @@
-// DualBlocks of linear chains. Outputs are label sequences; the token Gram matrix of each chain gives block norms and
-// the change of its own scores without touching w.
+// DualBlocks of linear chains. Outputs are label sequences; their inner products, from those of the tokens, give block
+// norms and the change of their own scores without touching w.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 #include "chain/linear_chain.hpp"
 #include "solve/label_outputs.hpp"
+#include "solve/output_products.hpp"
 #include "weights/token_gram.hpp"
 
 namespace casimir {
 
-class ChainDual final : public DualPasses<LabelOutputs> {
+struct ChainOutputs : LabelOutputs {
+  OutputProducts products;  // of the first of them, as far as steps have needed
+};
+
+class ChainDual final : public DualPasses<ChainOutputs> {
  public:
   explicit ChainDual(const LinearChain& chain);
 
  private:
-  struct EdgeChange {
-    std::int32_t from, to;
-    double amount;
-  };
-
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                 bool cached) const override;
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
@@ -30,10 +30,14 @@ class ChainDual final : public DualPasses<LabelOutputs> {
 
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
-  bool pairwise_step(std::int64_t i, double scale, bool last);
-  double direction_norm(std::int64_t i, const std::vector<std::int32_t>& tokens);
-  void add_direction(std::int64_t i, const std::uint16_t* labels, double weight);
-  void collect_edge_changes();
+  bool complete_products(std::int64_t i);
+  void add_products(std::int64_t i, std::size_t k);
+  double step_between(std::int64_t i, const PairwiseMove& move, const VisitPoint& point);
+  void add_difference(std::int64_t i, std::size_t to, std::size_t from, double amount);
+  void scale_direction(std::int64_t i, double factor);
+  double direction_norm(std::int64_t i);
+  double node_norm(std::int64_t i) const;
+  double gathered_node_norm(std::int64_t i);
   void apply(std::int64_t i, const VisitPoint& point);
 
   const LinearChain& chain_;
@@ -41,12 +45,12 @@ class ChainDual final : public DualPasses<LabelOutputs> {
 
   // Scratch of the visit under way.
   ChainWorkspace work_;
-  std::vector<double> gathered_;    // as long as w: the direction of a long chain in feature space, zero between uses
-  std::vector<double> direction_;   // [p] rows: change of the node marginals not yet applied to w
-  std::vector<double> edge_count_;  // [labels] rows
-  std::vector<double> edge_total_;  // [labels] rows: change of the edge marginals not yet applied to w
-  std::vector<EdgeChange> edge_changes_;
-  std::vector<std::int32_t> differing_;
+  const double* transitions_ = nullptr;  // rows [from][to], fixed scores included
+  std::vector<double> gathered_;         // as long as w: the direction in feature space, zero between uses
+  std::vector<double> direction_;        // [p] rows: change of the node marginals not yet applied to w
+  std::vector<double> edges_;            // [labels] rows: change of the edge marginals not yet applied to w
+  std::vector<double> edge_counts_;      // [labels] rows: those of one output less the truth's, zero between uses
+  std::vector<std::int32_t> changed_, others_;  // where two outputs differ
   bool moved_ = false;
 };
 

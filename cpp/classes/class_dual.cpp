@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/dot.hpp"
+#include "base/vectors.hpp"
 
 namespace casimir {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/dot.hpp"
 #include "base/parallel.hpp"
+#include "base/vectors.hpp"
 #include "labels/label_dual.hpp"
 
 namespace casimir {

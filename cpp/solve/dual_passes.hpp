@@ -16,7 +16,6 @@ namespace casimir {
 /// The outputs of one example that were ever the oracle's answer; the truth is the first.
 struct CachedOutputs {
   std::vector<double> weight{1.0}, cost{0.0};  // [count]
-  double gap = 0.0;
 
   /// The index of a new output, of weight 0.
   std::size_t add(double its_cost) {
@@ -84,7 +83,7 @@ class DualPasses : public DualBlocks {
 
  protected:
   explicit DualPasses(const Problem& problem)
-      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())) {}
+      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())), gaps_(blocks_.size(), 0.0) {}
 
   /// Asks the memory for what this visit and the next ones will read.
   virtual void prefetch(const std::int64_t* /*order*/, std::int64_t /*visit*/, std::int64_t /*count*/,
@@ -137,26 +136,26 @@ class DualPasses : public DualBlocks {
     const double least = skip_below * mean_gap();
     chosen_.clear();
     for (const std::int64_t i : order)
-      if (block(i).weight.size() >= outputs && block(i).gap >= least) chosen_.push_back(i);
+      if (gaps_[static_cast<std::size_t>(i)] >= least && block(i).weight.size() >= outputs) chosen_.push_back(i);
   }
 
   /// max_k scores_k - <weight, scores>
   void update_gap(std::int64_t i) {
-    Block& own = block(i);
+    const Block& own = block(i);
     double mean = 0.0;
     for (std::size_t k = 0; k < scores_.size(); ++k) mean += own.weight[k] * scores_[k];
-    own.gap = std::max(0.0, *std::max_element(scores_.begin(), scores_.end()) - mean);
+    gaps_[static_cast<std::size_t>(i)] = std::max(0.0, *std::max_element(scores_.begin(), scores_.end()) - mean);
   }
 
   double mean_gap() const {
     double total = 0.0;
-    for (std::size_t i = 0; i < blocks_.size(); ++i)
-      total += problem_.scale(static_cast<std::int64_t>(i)) * blocks_[i].gap;
+    for (std::size_t i = 0; i < gaps_.size(); ++i) total += problem_.scale(static_cast<std::int64_t>(i)) * gaps_[i];
     return total / static_cast<double>(problem_.active());
   }
 
   const Problem& problem_;
   std::vector<Block> blocks_;
+  std::vector<double> gaps_;  // of the last visit of every example
   std::vector<std::int64_t> chosen_;
 };
 

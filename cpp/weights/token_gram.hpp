@@ -27,14 +27,6 @@ class TokenGram {
     return has_ends_ ? (t == 0 ? 1.0 : 0.0) + (t + 1 == tokens_.length(i) ? 1.0 : 0.0) : 0.0;
   }
 
-  /// Asks the memory for <x_s, x_t>, first <= s <= last.
-  void prefetch(std::int64_t i, std::int64_t t, std::int64_t first, std::int64_t last) const {
-    if (!has(i) || !table_.empty()) return;
-    const std::uint16_t* row = counts_.data() + offset_[static_cast<std::size_t>(i)] + t * tokens_.length(i);
-    for (std::int64_t s = first; s < last; s += 32) __builtin_prefetch(row + s);
-    __builtin_prefetch(row + last);
-  }
-
  private:
   void fill(std::int64_t i);
 

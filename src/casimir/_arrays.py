@@ -1,4 +1,4 @@
-"""Memory for weights, and their inner product."""
+"""Memory for weights, their sums and inner products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
 _LONG = 2**17  # numbers: a megabyte
 # memory of this process alone: what it writes after a fork stays its own
 _PRIVATE: dict[str, Any] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
-_BLOCK = 2**15  # numbers: three of them fit into a second-level cache
 
 
 def aligned_zeros(n: int) -> FloatArray:
@@ -31,12 +30,11 @@ def aligned_zeros(n: int) -> FloatArray:
     return padded[skip : skip + n]
 
 
-def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
-    """out = scale out + factor x, without memory for the product."""
-    for start in range(0, len(out), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        out[part] *= scale
-        out[part] += factor * x[part]
+def combine(a: float, x: FloatArray, b: float, y: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """a x + b y in one pass over float64[d]; `out` may be x or y."""
+    out = np.empty_like(x) if out is None else out
+    core.combine(a, x, b, y, out)
+    return out
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

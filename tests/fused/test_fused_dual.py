@@ -21,6 +21,7 @@ from problems import Parts
 
 import casimir as cs
 from casimir.duality import DualPoint
+from casimir.penalties import Proximal
 from casimir.solvers.bcfw import averaged_iterate, dual_start
 
 MODES = {
@@ -147,4 +148,29 @@ def test_dual_steps_of_a_chain_too_long_for_a_table_agree(pairwise: bool, penalt
             blocks.exact_pass(np.array([0, 1]), pairwise, 2, 0.0, iterate)
             blocks.cached_pass(np.array([1, 0]), 2, 0.0, iterate)
         runs.append([iterate.w, blocks.ell])
+    assert_all_close(*runs)
+
+
+@pytest.mark.parametrize("own", [cs.Ridge(0.3), cs.ElasticNet(0.6, 0.3)], ids=["ridge", "elastic"])
+def test_dual_steps_between_more_outputs_than_a_table_holds_agree(own: Any) -> None:
+    """Up to 64 outputs of a chain know their inner products; with more, norms come from the tokens."""
+    rng = np.random.default_rng(6)
+    X = cs.pack([[[f"w{rng.integers(20)}", "bias"] for _ in range(6)]], n_features=32)
+    parts = Parts(cs.LinearChainModel(X, 4), cs.Chain(4), cs.Hamming(), [rng.integers(4, size=6)])
+    away = rng.normal(size=(90, parts.model.n_params))
+    penalty = Proximal(own, 0.2, 0.3 * away[0])  # at w = 0 many outputs would tie
+    runs = []
+    for objective in both(parts, penalty):
+        blocks, only, record = objective.dual_blocks(), np.array([0]), []
+        for w in away:  # every w has an output of its own; under so weak a penalty a step moves next to no weight
+            elsewhere = dual_start(cs.Ridge(1e-12), objective.n_params)
+            elsewhere.w[:] = w
+            blocks.exact_pass(only, True, 1, 0.0, elsewhere)
+        iterate = dual_start(penalty, objective.n_params)
+        for _ in range(3):
+            blocks.exact_pass(only, True, 3, 0.0, iterate)
+            blocks.cached_pass(only, 3, 0.0, iterate)
+            record += [iterate.w.copy(), blocks.ell, blocks.cached_outputs]
+        assert blocks.cached_outputs > 64
+        runs.append(record)
     assert_all_close(*runs)

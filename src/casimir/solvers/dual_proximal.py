@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from casimir._arrays import add_scaled, aligned_zeros, dot
+from casimir._arrays import aligned_zeros, combine, dot
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Proximal
@@ -167,7 +167,7 @@ class _Run:
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
             if self.manner.averages:
-                add_scaled(self.mean, 1.0 - share, self.iterate.w, share)
+                combine(1.0 - share, self.mean, share, self.iterate.w, out=self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
@@ -183,13 +183,21 @@ class _Run:
             self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
-        w, g, penalty = self.iterate.w, self.iterate.gradient(), self.objective.penalty
+        w, g, penalty = self.iterate.w, self._gradient(), self.objective.penalty
         ell = self.objective.constant + self.blocks.ell
         dual = DualPoint(g, ell).value(penalty)
         if self.mean_dual is not None:
             self.mean_dual = self.mean_dual.mixed(DualPoint(g.copy(), ell), share)  # steps change g in place
             dual = max(dual, self.mean_dual.value(penalty))
         return dual, block_gap + ell + dot(g, w) + penalty.value(w) - dual
+
+    def _gradient(self) -> FloatArray:
+        """float64[d]: g; for a square of curvature lam around 0 it is kappa z - (lam + kappa) w."""
+        own = self.objective.penalty.quadratic
+        if self.iterate.g is not None or own is None or own.center is not None:
+            return self.iterate.gradient()
+        kappa = self.kappa.value
+        return combine(kappa, self.z, -(own.sigma + kappa), self.iterate.w)
 
     def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over.
@@ -219,7 +227,7 @@ class _Run:
             beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
         if beta > 0.0:
             new_z = self.before
-            add_scaled(new_z, -beta, w, 1.0 + beta)
+            combine(-beta, new_z, 1.0 + beta, w, out=new_z)
         penalty: Any = Proximal(objective.penalty, kappa, new_z)
         new_w = self.z
         if g is not None:
@@ -227,8 +235,12 @@ class _Run:
         else:
             assert own is not None
             sigma = own.sigma + kappa
-            add_scaled(new_w, -self.kappa.value / sigma, w, (own.sigma + self.kappa.value) / sigma)
-            add_scaled(new_w, 1.0, new_z, kappa / sigma)
+            of_w, of_z = (own.sigma + self.kappa.value) / sigma, -self.kappa.value / sigma
+            if new_z is w:
+                combine(of_z, new_w, of_w + kappa / sigma, w, out=new_w)
+            else:
+                combine(of_z, new_w, of_w, w, out=new_w)
+                combine(1.0, new_w, kappa / sigma, new_z, out=new_w)
         self.z, self.before, self.kappa.value = new_z, w, kappa
         self.iterate = DualIterate(penalty, new_w, g)
 
