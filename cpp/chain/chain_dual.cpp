@@ -21,7 +21,8 @@ ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain
   work_.u.resize(static_cast<std::size_t>(longest) * stride);
   direction_.assign(static_cast<std::size_t>(longest) * stride, 0.0);
   edges_.assign(labels * stride, 0.0);
-  edge_counts_.assign(labels * stride, 0.0);
+  of_nodes_.resize(direction_.size());
+  of_edges_.assign(labels * stride, 0.0);
 }
 
 /// Index of the output in the cache, added with weight 0 if it is new.
@@ -31,24 +32,23 @@ std::size_t ChainDual::remember(std::int64_t i, const std::int32_t* labels) {
   return block(i).add(labels, p, chain_.cost_of(i, labels));
 }
 
-/// Scores of the cached outputs from work_.u and transitions_, leaving out what all of them share.
-void ChainDual::score_outputs(std::int64_t i) {
+/// scores_k = sum of u over the labels of output k, and of `to` over its edges, leaving out what all outputs share.
+void ChainDual::score_outputs(std::int64_t i, const double* u, const double* to, std::vector<double>& found) const {
   const ChainOutputs& own = block(i);
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
   const auto count = static_cast<std::int64_t>(own.weight.size());
-  scores_.assign(own.weight.size(), 0.0);
-  double* scores = scores_.data();
-  const double* to = transitions_;
+  found.assign(own.weight.size(), 0.0);
+  double* scores = found.data();
   // Outputs in the inner loop: their sums do not wait for each other.
   for (std::size_t j = 0; j < own.nodes.size(); ++j) {
     const std::int64_t t = own.nodes[j];
-    const double* u = work_.u.data() + t * stride;
+    const double* row = u + t * stride;
     const bool ends_edge = t > 0;
     const bool next_counts = j + 1 < own.nodes.size() && own.nodes[j + 1] == t + 1;
     const bool starts_edge = t + 1 < p && !next_counts;
     const std::uint16_t* y = own.labels.data() + t;
     for (std::int64_t k = 0; k < count; ++k, y += p) {
-      double score = u[y[0]];
+      double score = row[y[0]];
       if (ends_edge) score += to[y[-1] * stride + y[0]];
       if (starts_edge) score += to[y[0] * stride + y[1]];
       scores[k] += score;
@@ -80,35 +80,28 @@ void for_changed_edges(const std::vector<std::int32_t>& changed, const std::uint
   }
 }
 
-/// <a_k, a_l> of output k with those before it and itself: products of tokens, signed by which labels agree, and counts
-/// of edges.
+/// <a_k, a_l> of output k with all others: with u_t = sum_s <x_s, x_t> (y_s less the truth's label), these are scores.
 void ChainDual::add_products(std::int64_t i, std::size_t k) {
   ChainOutputs& own = block(i);
   const std::int64_t p = chain_.length(i), stride = chain_.shape().stride;
   const std::uint16_t *z = own.output(0, p), *y = own.output(k, p);
-  const auto find_changed = [&](const std::uint16_t* x, std::vector<std::int32_t>& changed) {
-    changed.clear();
-    for (const std::int32_t t : own.nodes)
-      if (x[t] != z[t]) changed.push_back(t);
-  };
-  double* row = own.products.add();
-  find_changed(y, changed_);
-  const auto count = [&](std::size_t cell, double sign) { edge_counts_[cell] += sign; };
-  for_changed_edges(changed_, y, z, p, stride, count);
-  for (std::size_t l = 0; l <= k; ++l) {
-    const std::uint16_t* x = own.output(l, p);
-    find_changed(x, others_);
-    double total = 0.0;
-    for_changed_edges(others_, x, z, p, stride,
-                      [&](std::size_t cell, double sign) { total += sign * edge_counts_[cell]; });
-    for (const std::int32_t s : changed_)
-      for (const std::int32_t t : others_) {
-        const int overlap = (y[s] == x[t]) + (z[s] == z[t]) - (y[s] == z[t]) - (z[s] == x[t]);
-        if (overlap != 0) total += overlap * gram_(i, s, t);
-      }
-    row[l] = total;
+  for (const std::int32_t t : own.nodes) std::fill_n(of_nodes_.data() + t * stride, stride, 0.0);
+  changed_.clear();
+  for (const std::int32_t s : own.nodes) {
+    if (y[s] == z[s]) continue;
+    changed_.push_back(s);
+    for (const std::int32_t t : own.nodes) {
+      const double product = gram_(i, s, t);
+      double* row = of_nodes_.data() + t * stride;
+      row[y[s]] += product;
+      row[z[s]] -= product;
+    }
   }
-  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double) { edge_counts_[cell] = 0.0; });
+  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double sign) { of_edges_[cell] += sign; });
+  score_outputs(i, of_nodes_.data(), of_edges_.data(), products_);
+  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double) { of_edges_[cell] = 0.0; });
+  double* row = own.products.add();
+  for (std::size_t l = 0; l <= k; ++l) row[l] = products_[l] - products_[0];
 }
 
 /// direction += amount (output `to` less output `from`)
@@ -250,13 +243,13 @@ void ChainDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& poin
 
 /// From the tokens on which the cached outputs differ, and the transitions.
 void ChainDual::rescore(std::int64_t i, const double* w) {
-  transitions_ = w + chain_.data().n_features * chain_.shape().stride;
+  const double* transitions = w + chain_.data().n_features * chain_.shape().stride;
   if (chain_.data().fixed_pairs) {
     chain_.load_transitions({w}, work_.to);
-    transitions_ = work_.to.data();
+    transitions = work_.to.data();
   }
   for (const std::int32_t t : block(i).nodes) chain_.score_tokens(i, t, 1, {w}, work_.u.data());
-  score_outputs(i);
+  score_outputs(i, work_.u.data(), transitions, scores_);
 }
 
 std::size_t ChainDual::ask_oracle(std::int64_t i, const double* w) {
@@ -265,9 +258,8 @@ std::size_t ChainDual::ask_oracle(std::int64_t i, const double* w) {
   chain_.load_weights(view, work_);
   chain_.score_tokens(i, 0, p, view, work_.u.data());
   chain_.best_path(p, work_);
-  transitions_ = work_.to.data();
   const std::size_t target = remember(i, work_.path.data());
-  score_outputs(i);
+  score_outputs(i, work_.u.data(), work_.to.data(), scores_);
   return target;
 }
 

@@ -29,7 +29,7 @@ class ChainDual final : public DualPasses<ChainOutputs> {
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
   std::size_t remember(std::int64_t i, const std::int32_t* labels);
-  void score_outputs(std::int64_t i);
+  void score_outputs(std::int64_t i, const double* u, const double* to, std::vector<double>& found) const;
   bool complete_products(std::int64_t i);
   void add_products(std::int64_t i, std::size_t k);
   double step_between(std::int64_t i, const PairwiseMove& move, const VisitPoint& point);
@@ -45,12 +45,13 @@ class ChainDual final : public DualPasses<ChainOutputs> {
 
   // Scratch of the visit under way.
   ChainWorkspace work_;
-  const double* transitions_ = nullptr;  // rows [from][to], fixed scores included
-  std::vector<double> gathered_;         // as long as w: the direction in feature space, zero between uses
-  std::vector<double> direction_;        // [p] rows: change of the node marginals not yet applied to w
-  std::vector<double> edges_;            // [labels] rows: change of the edge marginals not yet applied to w
-  std::vector<double> edge_counts_;      // [labels] rows: those of one output less the truth's, zero between uses
-  std::vector<std::int32_t> changed_, others_;  // where two outputs differ
+  std::vector<double> gathered_;       // as long as w: the direction in feature space, zero between uses
+  std::vector<double> direction_;      // [p] rows: change of the node marginals not yet applied to w
+  std::vector<double> edges_;          // [labels] rows: change of the edge marginals not yet applied to w
+  std::vector<double> of_nodes_;       // [p] rows: the scores that one output, less the truth, gives as a direction
+  std::vector<double> of_edges_;       // [labels] rows of the same, zero between uses
+  std::vector<double> products_;       // of one output with all
+  std::vector<std::int32_t> changed_;  // where two outputs differ
   bool moved_ = false;
 };
 

@@ -12,10 +12,11 @@ constexpr double kTie = 1e-11;  // relative to the largest score
 
 PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight) {
   double highest = scores[0], lowest_active = INFINITY, largest = 0.0;
-  for (std::size_t k = 0; k < scores.size(); ++k) {
-    highest = std::max(highest, scores[k]);
-    largest = std::max(largest, std::abs(scores[k]));
-    if (weight[k] > 0.0) lowest_active = std::min(lowest_active, scores[k]);
+  for (std::size_t k = 0; k < scores.size(); ++k) {  // selects instead of branches: what is active cannot be foreseen
+    const double score = scores[k], size = std::abs(score), active = weight[k] > 0.0 ? score : INFINITY;
+    highest = score > highest ? score : highest;
+    largest = size > largest ? size : largest;
+    lowest_active = active < lowest_active ? active : lowest_active;
   }
   const double tie = kTie * largest;
   std::size_t best = 0, worst = 0;
