@@ -1,6 +1,7 @@
 #include "chain/chain_dual.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace casimir {
 namespace {
@@ -135,16 +136,18 @@ double ChainDual::direction_norm(std::int64_t i) {
 }
 
 /// What the tokens add to it, from their Gram table.
-double ChainDual::node_norm(std::int64_t i) const {
-  const std::vector<std::int32_t>& nodes = block(i).nodes;
-  const std::int64_t stride = chain_.shape().stride;
+double ChainDual::node_norm(std::int64_t i) {
+  const std::int64_t stride = chain_.shape().stride, labels = chain_.shape().labels;
+  const auto row = [&](std::int32_t t) { return direction_.data() + t * stride; };
+  changed_.clear();
+  for (const std::int32_t t : block(i).nodes)
+    if (std::any_of(row(t), row(t) + labels, [](double x) { return x != 0.0; })) changed_.push_back(t);
   double norm = 0.0;
-  for (std::size_t a = 0; a < nodes.size(); ++a)
+  for (std::size_t a = 0; a < changed_.size(); ++a)
     for (std::size_t b = 0; b <= a; ++b) {
-      const double *x = direction_.data() + nodes[a] * stride, *y = direction_.data() + nodes[b] * stride;
-      double overlap = 0.0;
-      for (int l = 0; l < chain_.shape().labels; ++l) overlap += x[l] * y[l];
-      if (overlap != 0.0) norm += (a == b ? 1.0 : 2.0) * overlap * gram_(i, nodes[a], nodes[b]);
+      const std::int32_t s = changed_[a], t = changed_[b];
+      const double overlap = std::inner_product(row(s), row(s) + labels, row(t), 0.0);
+      if (overlap != 0.0) norm += (a == b ? 1.0 : 2.0) * overlap * gram_(i, s, t);
     }
   return norm;
 }

@@ -36,7 +36,7 @@ class ChainDual final : public DualPasses<ChainOutputs> {
   void add_difference(std::int64_t i, std::size_t to, std::size_t from, double amount);
   void scale_direction(std::int64_t i, double factor);
   double direction_norm(std::int64_t i);
-  double node_norm(std::int64_t i) const;
+  double node_norm(std::int64_t i);
   double gathered_node_norm(std::int64_t i);
   void apply(std::int64_t i, const VisitPoint& point);
 
