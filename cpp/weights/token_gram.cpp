@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <utility>
 
 namespace casimir {
 namespace {
@@ -21,17 +20,19 @@ TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens
   }
   const bool binary = !tokens.data().features.values;
   (binary ? counts_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total)));
+  Scratch scratch;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i)
-    if (has(i)) fill(i);
+    if (has(i)) fill(i, scratch);
 }
 
 /// <x_s, x_t> for all tokens of an example: features one after another, each adds the products of the tokens that have
 /// it.
-void TokenGram::fill(std::int64_t i) {
+void TokenGram::fill(std::int64_t i, Scratch& scratch) {
   const TokenFeatures& x = tokens_.data().features;
   const std::int64_t p = tokens_.length(i), first = tokens_.data().offsets[i];
-  std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of the example, by feature
-  std::vector<std::int32_t> token_of;
+  auto& [entries, token_of, table] = scratch;
+  entries.clear();
+  token_of.clear();
   const std::int64_t begin = x.indptr[first];
   for (std::int64_t t = 0; t < p; ++t)
     for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
@@ -39,7 +40,7 @@ void TokenGram::fill(std::int64_t i) {
       token_of.push_back(static_cast<std::int32_t>(t));
     }
   std::sort(entries.begin(), entries.end());
-  std::vector<double> table(static_cast<std::size_t>(p * p), 0.0);
+  table.assign(static_cast<std::size_t>(p * p), 0.0);
   for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
     while (to < entries.size() && entries[to].first == entries[from].first) ++to;
     for (std::size_t a = from; a < to; ++a)

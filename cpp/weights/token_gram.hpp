@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "weights/linear_tokens.hpp"
@@ -28,7 +29,13 @@ class TokenGram {
   }
 
  private:
-  void fill(std::int64_t i);
+  struct Scratch {
+    std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of an example, by feature
+    std::vector<std::int32_t> token_of;                           // position in x
+    std::vector<double> table;                                    // [p][p]
+  };
+
+  void fill(std::int64_t i, Scratch& scratch);
 
   const LinearTokens& tokens_;
   bool has_ends_;
