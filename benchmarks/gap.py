@@ -35,7 +35,7 @@ class Certified:
     oracle_passes: float
 
 
-GOALS = (Goal(1.0, 1e-2, 30), Goal(1.0, 1e-3, 50), Goal(0.1, 1e-3, 80), Goal(0.01, 1e-2, 60))
+GOALS = (Goal(1.0, 1e-2, 16), Goal(1.0, 1e-3, 28), Goal(0.1, 1e-3, 50), Goal(0.01, 1e-2, 45))
 
 
 def gap_rows(context: Context) -> list[Row]:

@@ -42,7 +42,7 @@ MEASUREMENTS = {
     "tagging": Measurement(lambda c: tagging_row(c, 5.0), ">= 5x"),
     "memory": Measurement(lambda c: memory_row(c, 0.25), "<= 0.25 GB"),
     "threads": Measurement(lambda c: threads_row(c, 1.6), ">= 1.60x"),
-    "gap": Measurement(gap_rows, "<= 30, 50, 80, 60", slow=True),
+    "gap": Measurement(gap_rows, "<= 16, 28, 50, 45", slow=True),
     "useful": Measurement(lambda c: useful_rows(c, 0.25), "<= 0.25x"),
     "paper": Measurement(lambda c: paper_row(c, 0.845), ">= 0.845", slow=True),
     "default": Measurement(lambda c: default_rows(c, 0.90, 0.89), ">= 0.90, 0.89", slow=True),

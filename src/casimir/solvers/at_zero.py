@@ -30,7 +30,7 @@ def scale_at_zero(objective: Objective, rng: np.random.Generator, most: int = _S
     value = square = 0.0
     size = min(most, objective.n_active)
     problem, zeros = objective.problem(objective.loss.smoothing), aligned_zeros(objective.n_params)
-    for i, loss, direction in _sampled(objective, rng, size):
+    for i, loss, direction in _sampled(objective, rng, size, zeros):
         value += problem.scale(i) * loss
         square += problem.scale(i) ** 2 * problem.squared_norm(i, direction, zeros)
     gamma = value / square if square > 0.0 and value > 0.0 else 1.0
@@ -45,7 +45,8 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
     """
     size = min(2 * _SAMPLED, objective.n_active)
     problem, gradients = objective.problem(objective.loss.smoothing), np.zeros((size, objective.n_params))
-    for gradient, (i, _, direction) in zip(gradients, _sampled(objective, rng, size), strict=True):
+    at_zero = _sampled(objective, rng, size, aligned_zeros(objective.n_params))
+    for gradient, (i, _, direction) in zip(gradients, at_zero, strict=True):
         problem.scatter(i, direction, problem.scale(i), gradient)
     products = gradients @ gradients.T
     squares = np.diag(products)
@@ -55,11 +56,16 @@ def evenness(objective: Objective, rng: np.random.Generator) -> float:
     return float(squares.mean() ** 2 * size * (size - 1) / of_pairs / objective.n_params)
 
 
-def _sampled(objective: Objective, rng: np.random.Generator, size: int) -> Iterator[tuple[int, float, FloatArray]]:
-    """i, f_i(0) and what its gradient is made of, marginals less the truth's, of `size` different examples."""
+def _sampled(
+    objective: Objective, rng: np.random.Generator, size: int, zeros: FloatArray
+) -> Iterator[tuple[int, float, FloatArray]]:
+    """i, f_i(0) and what its gradient is made of, marginals less the truth's, of `size` different examples.
+
+    zeros  float64[d]: w, and 0 whenever this goes on
+    """
     examples = objective.examples[np.sort(rng.choice(objective.n_active, size=size, replace=False))]
-    problem, loss, w = objective.problem(objective.loss.smoothing), objective.loss, aligned_zeros(objective.n_params)
+    problem, loss = objective.problem(objective.loss.smoothing), objective.loss
     for i in examples.tolist():
-        answer = problem.oracle(i, w, loss.smoothing, loss.mu)
+        answer = problem.oracle(i, zeros, loss.smoothing, loss.mu)
         yield i, answer.value, answer.marginals - problem.truth(i)
     objective.count("searches", size)
