@@ -94,16 +94,15 @@ class LinearPartsModel:
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearPartsModel")
-        nodes, offsets = _pick_blocks(self._nodes, self._offsets, self.n_labels or 1, examples)
-        flat = nodes @ w
+        flat, offsets = _products(self._nodes, self._offsets, self.n_labels or 1, examples, w)
         unary = flat if self.n_labels is None else flat.reshape(-1, self.n_labels)
         if self._edges is None or self._edge_offsets is None or self.n_labels is None:
             shapes = self._shapes
             if shapes is not None and examples is not None:
                 shapes = shapes[chosen_examples(examples, self.n_examples)]
             return Scores.unchecked(unary, offsets, shapes=shapes)
-        edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
-        pairs = (edges @ w).reshape(-1, self.n_labels, self.n_labels)
+        of_edges, edge_offsets = _products(self._edges, self._edge_offsets, self._edge_block, examples, w)
+        pairs = of_edges.reshape(-1, self.n_labels, self.n_labels)
         return Scores.unchecked(unary, offsets, pairs, edge_offsets)
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
@@ -195,6 +194,21 @@ def _checked_shapes(shapes: Sequence[tuple[int, int]], counts: IntArray, n_label
     if array.shape != (len(counts), 2) or not np.array_equal(array.prod(axis=1), counts):
         raise ValueError("shapes must give (rows, columns) per example, with as many cells as nodes[i] has rows.")
     return array
+
+
+def _products(matrix: Any, offsets: IntArray, block: int, examples: Any, w: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The rows of the examples chosen times w, and their offsets in blocks of `block` rows."""
+    if examples is None or not isinstance(matrix, np.ndarray):
+        rows, picked = _pick_blocks(matrix, offsets, block, examples)
+        return rows @ w, picked
+    chosen = chosen_examples(examples, len(offsets) - 1)  # slices are views: the rows of several would be copied
+    picked = np.concatenate([[0], np.cumsum(offsets[chosen + 1] - offsets[chosen])])
+    found = np.empty(int(picked[-1]) * block)
+    for k, i in enumerate(chosen.tolist()):
+        np.dot(
+            matrix[offsets[i] * block : offsets[i + 1] * block], w, out=found[picked[k] * block : picked[k + 1] * block]
+        )
+    return found, picked
 
 
 def _pick_blocks(matrix: Any, offsets: IntArray, block: int, examples: Any) -> tuple[Any, IntArray]:

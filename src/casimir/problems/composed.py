@@ -24,6 +24,8 @@ class ComposedProblem:
     """scores -> + cost and offset -> smoothed max -> adjoint, written as the formulas are.
 
     A model that has `batch_size` sees that many examples at a time in a full pass, one that has none all of them.
+
+    at_once  oracles that dual passes ask together (see `ComposedDualBlocks`)
     """
 
     core = None
@@ -37,9 +39,10 @@ class ComposedProblem:
         offset: Scores | None = None,
         scales: FloatArray | None = None,
         truth: Truth | None = None,
+        at_once: int = 1,
     ) -> None:
         """truth: None is y, which has to be outputs then."""
-        self.model, self.structure = model, structure
+        self.model, self.structure, self._at_once = model, structure, at_once
         self.truth_outputs = y if truth is None else truth.outputs
         self.scales = np.ones(model.n_examples) if scales is None else scales
         self.active = int(np.count_nonzero(self.scales))
@@ -120,7 +123,7 @@ class ComposedProblem:
 
     def dual_blocks(self) -> DualBlocks:
         assert self.truth_outputs is not None, "dual blocks start at a true output"
-        return ComposedDualBlocks(self, self.truth_outputs)
+        return ComposedDualBlocks(self, self.truth_outputs, self._at_once)
 
     def potential_blocks(self, mu: float, eta: float | None = None) -> PotentialBlocks:
         return ComposedPotentialBlocks(self, mu, eta)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from casimir.models.base import linearize
+from casimir.models.base import LinearModel
 from casimir.problems.base import BlockPass, DualAverage, DualIterate, move
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.base import Structure
 
 if TYPE_CHECKING:
     from casimir.problems.composed import ComposedProblem
@@ -65,10 +66,15 @@ class _Block:
 
 
 class ComposedDualBlocks:
-    """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks."""
+    """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks.
 
-    def __init__(self, problem: ComposedProblem, truth: Sequence[IntArray]) -> None:
-        self._problem = problem
+    at_once  oracles of a pass of pairwise steps that are asked together, at one w, which saves most of what a call
+             costs in Python and lets the structure use all threads; the steps follow one by one, each at the w of then.
+             With 1 they are those of the native blocks
+    """
+
+    def __init__(self, problem: ComposedProblem, truth: Sequence[IntArray], at_once: int = 1) -> None:
+        self._problem, self._at_once = problem, at_once
         self._blocks = [_Block(y) for y in truth]
         self._ell = 0.0
 
@@ -87,17 +93,19 @@ class ComposedDualBlocks:
         self, order: IntArray, pairwise: bool, steps: int, skip_below: float, iterate: DualIterate
     ) -> BlockPass:
         chosen = self._chosen(order, skip_below, outputs=1)
-        for i in chosen:
-            block = self._blocks[i]
-            target = self._oracle(i, iterate.w)
-            scores = block.scores(iterate.w)
-            block.gap = _gap(block, scores)
-            if pairwise:
-                self._pairwise_steps(i, steps, scores, iterate)
-            else:
-                self._frank_wolfe(i, target, scores, iterate)
-            if iterate.average is not None:
-                _count_iterate(iterate.average, self._ell)
+        at_once = self._at_once if pairwise else 1
+        for first in range(0, len(chosen), at_once):
+            together = chosen[first : first + at_once]
+            for i, target in zip(together, self._oracles(together, iterate.w), strict=True):
+                block = self._blocks[i]
+                scores = block.scores(iterate.w)
+                block.gap = _gap(block, scores)
+                if pairwise:
+                    self._pairwise_steps(i, steps, scores, iterate)
+                else:
+                    self._frank_wolfe(i, target, scores, iterate)
+                if iterate.average is not None:
+                    _count_iterate(iterate.average, self._ell)
         return BlockPass(self._mean_gap(), len(chosen))
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
@@ -116,19 +124,33 @@ class ComposedDualBlocks:
     def _mean_gap(self) -> float:
         return sum(self._problem.share(i) * block.gap for i, block in enumerate(self._blocks))
 
-    def _oracle(self, i: int, w: FloatArray) -> int:
-        """The number of the output that the max oracle answers for example i."""
-        problem, block = self._problem, self._blocks[i]
-        structure = problem.structure.select([i])
-        scores = problem.augmented(w, [i])
-        best = structure.max(scores).outputs[0]
-        known = block.find(best)
-        if known is not None:
-            return known
-        truth = problem.true_parts.select([i])
-        parts = structure.mixture(scores, [best[None]], [np.ones(1)])
-        cost = float(problem.cost_above_truth(parts, [i])[0])
-        return block.remember(best, cost, linearize(problem.model, w, [i]).adjoint(parts - truth))
+    def _oracles(self, examples: list[int], w: FloatArray) -> list[int]:
+        """The numbers of the outputs that the max oracle answers for these examples; those not seen before are kept."""
+        problem = self._problem
+        structure, scores = problem.structure.select(examples), problem.augmented(w, examples)
+        best = structure.max(scores).outputs
+        found = [self._blocks[i].find(y) for i, y in zip(examples, best, strict=True)]
+        new = [k for k, number in enumerate(found) if number is None]
+        if new:
+            whose, outputs = [examples[k] for k in new], [best[k] for k in new]
+            there = scores if len(new) == len(examples) else scores.select(new)
+            added = self._remember(problem.structure.select(whose), there, whose, outputs)
+            for k, number in zip(new, added, strict=True):
+                found[k] = number
+        return [number for number in found if number is not None]
+
+    def _remember(
+        self, structure: Structure, scores: Scores, examples: list[int], outputs: list[IntArray]
+    ) -> list[int]:
+        """The numbers of new outputs, one of each example."""
+        problem, model = self._problem, cast(LinearModel, self._problem.model)
+        parts = structure.mixture(scores, [y[None] for y in outputs], [np.ones(1)] * len(outputs))
+        costs, moved = problem.cost_above_truth(parts, examples), parts - problem.true_parts.select(examples)
+        numbers = []
+        for k, (i, y) in enumerate(zip(examples, outputs, strict=True)):
+            vector = model.adjoint(moved.select([k]), [i])
+            numbers.append(self._blocks[i].remember(y, float(costs[k]), vector))
+        return numbers
 
     def _pairwise_steps(self, i: int, steps: int, scores: FloatArray, iterate: DualIterate) -> None:
         block, share = self._blocks[i], self._problem.share(i)

@@ -17,6 +17,8 @@ from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
 
+_ROUNDS, _AT_ONCE = 20, 16  # rounds of a pass at the least, and oracles that are asked at one w at the most
+
 
 @dataclass(frozen=True, eq=False)
 class Term:
@@ -46,8 +48,10 @@ class Term:
 
     @cached_property
     def composed(self) -> ComposedProblem:
+        """With native=False it goes the native way step by step; else a few oracles of a dual pass are asked at once."""
         parts = self.model, self.structure, self.cost, self.y, self.offset, self.scales
-        return ComposedProblem(*parts, truth=self.truth)
+        at_once = min(max(self.model.n_examples // _ROUNDS, 1), _AT_ONCE) if self.native else 1
+        return ComposedProblem(*parts, truth=self.truth, at_once=at_once)
 
     @property
     def is_linear(self) -> bool:
