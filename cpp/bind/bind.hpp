@@ -24,11 +24,17 @@ using InOutArray = nb::ndarray<T, Shape, nb::c_contig, nb::device::cpu>;
 using Shape = std::vector<std::size_t>;
 
 /// A fresh NumPy array of the given shape that owns `values`.
-template <class T>
+template <class T, class Entry = T>
 nb::object make_array(std::vector<T>&& values, const Shape& shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner));
+  return nb::cast(nb::ndarray<nb::numpy, Entry>(owned->data(), shape.size(), shape.data(), owner));
+}
+
+/// The same, for arrays into which the core keeps pointers: nobody can write to them.
+template <class T>
+nb::object make_frozen_array(std::vector<T>&& values, const Shape& shape) {
+  return make_array<T, const T>(std::move(values), shape);
 }
 
 void bind_pack(nb::module_& m);

@@ -41,8 +41,9 @@ nb::object order(const Ints& parents, const Ints& offsets) {
   const std::size_t total = parents.size();
   const std::int64_t size = checked_examples(offsets, total, false, "offsets");
   casimir::TreeOrder found = without_gil([&] { return casimir::tree_order(parents.data(), offsets.data(), size); });
-  return nb::make_tuple(make_array(std::move(found.node), {total}), make_array(std::move(found.parent), {total}),
-                        make_array(std::move(found.subtree), {total}));
+  return nb::make_tuple(make_frozen_array(std::move(found.node), {total}),
+                        make_frozen_array(std::move(found.parent), {total}),
+                        make_frozen_array(std::move(found.subtree), {total}));
 }
 
 }  // namespace
