@@ -27,10 +27,12 @@ class LinearCandidateModel:
     features  float64, float32 or float16[N, d], the candidates of all examples one after another; sums are taken in
               float64
     offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
+    memory    the features as they were given to `of_rows`, for whoever writes the next model to the same place
     """
 
     features: FeatureArray
     offsets: IntArray
+    memory: FeatureArray
 
     def __init__(self, features: Sequence[Any]) -> None:
         """features: list of [m_i, d], kept in the widest of their precisions."""
@@ -74,6 +76,7 @@ class LinearCandidateModel:
                     "features must be finite."
                 )
         object.__setattr__(self, "features", read_only(features))
+        object.__setattr__(self, "memory", features)
         object.__setattr__(self, "offsets", frozen(offsets))
 
     def longest_rows(self, y: Any) -> FloatArray:
