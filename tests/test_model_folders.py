@@ -121,9 +121,7 @@ def test_the_bound_of_a_matrix_can_be_raised(form: str, monkeypatch: pytest.Monk
         if form == "rows"
         else {"w.places": np.array([5], np.uint32), "w.entries": np.ones(1)}
     )
-    with pytest.raises(
-        ValueError, match=r"describes 'w' of 288 MB by (28|32) bytes.* 256 MB .*CASIMIR_MAX_MODEL_MB"
-    ):
+    with pytest.raises(ValueError, match=r"describes 'w' of 288 MB by (28|32) bytes.* 256 MB .*CASIMIR_MAX_MODEL_MB"):
         decode_rows("w", arrays)
     monkeypatch.setenv("CASIMIR_MAX_MODEL_MB", "288")
     assert decode_rows("w", arrays)[5, 0] == 1.0

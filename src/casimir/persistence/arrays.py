@@ -31,15 +31,23 @@ def encode_rows(name: str, matrix: FloatArray) -> dict[str, np.ndarray]:
     return found | {f"{name}.places": places.astype(place), f"{name}.entries": matrix.ravel()[places]}
 
 
+def shape_of_rows(name: str, arrays: Mapping[str, np.ndarray]) -> tuple[int, int]:
+    """(rows, columns) of the matrix that `encode_rows` was given, before it is made."""
+    if name in arrays:
+        rows, columns = _needed(name, arrays, 2).shape
+        return rows, columns
+    shape = _needed(f"{name}.shape", arrays, 1)
+    if shape.dtype != np.int64 or len(shape) != 2 or shape.min() < 0:
+        raise ValueError(f"the model file has {name!r} in the shape {shape.tolist()}; it is damaged.")
+    return int(shape[0]), int(shape[1])
+
+
 def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
     """The matrix that `encode_rows` was given: float64, finite, and not larger than its arrays make plausible."""
     if name in arrays:
         return _numbers(name, _needed(name, arrays, 2))
-    shape = _needed(f"{name}.shape", arrays, 1)
-    if shape.dtype != np.int64 or len(shape) != 2 or shape.min() < 0:
-        raise ValueError(f"the model file has {name!r} in the shape {shape.tolist()}; it is damaged.")
+    rows, columns = shape_of_rows(name, arrays)
     held = sum(array.nbytes for key, array in arrays.items() if key.startswith(f"{name}."))
-    rows, columns = map(int, shape)
     check_matrix(8 * rows * columns, held, repr(name))
     how = _of_entries if f"{name}.places" in arrays else _of_rows
     return how(name, arrays, rows, columns)
