@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,17 @@ template <class T>
 nb::object make_frozen_array(std::vector<T>&& values, const Shape& shape) {
   return make_array<T, const T>(std::move(values), shape);
 }
+
+/// Most labels that a structure may have: sizes of tables of pairs then fit into 64 bits.
+inline constexpr std::size_t kMostLabels = std::size_t{1} << 20;
+
+inline int checked_label_count(std::size_t count) {
+  if (count < 1) throw std::invalid_argument("there must be at least one label.");
+  if (count > kMostLabels) throw std::invalid_argument("there may be at most 2^20 labels.");
+  return static_cast<int>(count);
+}
+
+inline int checked_label_count(int count) { return checked_label_count(static_cast<std::size_t>(std::max(count, 0))); }
 
 void bind_pack(nb::module_& m);
 void bind_text(nb::module_& m);
