@@ -11,7 +11,8 @@ import os
 _MB = 2**20
 _MODEL_MB, _INPUT_MB = 4096, 4096
 _MODERATE = 256 * _MB  # what any model may take
-_TIMES = 64  # and what the arrays of a larger one may become, as a multiple of their file
+_TIMES = 64  # and what the arrays of a larger one may become, as a multiple of their file; packed files too
+_UNPACKED = 16 * _MB  # what any packed file may become
 
 
 def check_model_file(size: int, name: str) -> None:
@@ -40,6 +41,24 @@ def check_matrix(n_bytes: int, held: int, name: str) -> None:
 def input_limit() -> int:
     """Bytes of a data file, after decompression."""
     return _limit("CASIMIR_MAX_INPUT_MB", _INPUT_MB)
+
+
+def too_large(name: str) -> ValueError:
+    """What is said of a data file that has more bytes."""
+    return ValueError(
+        f"{name} has more than {_in_mb(input_limit())}. If that is right, set CASIMIR_MAX_INPUT_MB to a larger number."
+    )
+
+
+def check_unpacked(size: int, packed: int, name: str) -> None:
+    """Raise where `packed` bytes have become more than text or arrays do by unpacking."""
+    if size > input_limit():
+        raise too_large(name)
+    if not os.environ.get("CASIMIR_MAX_INPUT_MB") and size > max(_UNPACKED, _TIMES * packed):
+        raise ValueError(
+            f"{name} unpacks to more than {_TIMES} times its {_in_mb(packed)}, which no text does. If that is right, "
+            "set CASIMIR_MAX_INPUT_MB to what it may become."
+        )
 
 
 def _limit(variable: str, default: int) -> int:
