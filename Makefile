@@ -14,7 +14,7 @@ LEVELS := v1;v4
 cpp_tests = PATH="$(abspath $(1)):$$PATH" $(1)/ctest --build-and-test . $(2) --build-generator Ninja --build-options \
   -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" $(3) --test-command $(abspath $(1))/ctest --output-on-failure
 
-.PHONY: demo test test-cpp test-floors lint bench asan docs wheel clean
+.PHONY: demo test test-cpp test-floors lint audit soak bench asan docs wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[plot]"
@@ -41,6 +41,16 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.hpp' 'cpp/*.cpp')
+
+# Random attacks for SOAK_MINUTES (60): damaged files and models, killed savers, instances against enumeration.
+soak: $(VENV)/ready
+	$(BIN)/python $(PIP) --no-build-isolation ".[test]"
+	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak
+
+# Known holes in what is installed; needs the network, and is no part of `lint` for that reason.
+audit: $(VENV)/ready
+	$(BIN)/python $(PIP) pip-audit
+	$(BIN)/python -m pip_audit --skip-editable
 
 bench: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[bench]"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from casimir import _threads
 from casimir._threads import n_threads
 
 
@@ -15,6 +16,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture
 def set_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str | None], None]]:
     """Sets CASIMIR_NUM_THREADS, or unsets it, and forgets what it was: it is looked up once per process."""
+    cpus = _threads.allowed_cpus()
+    monkeypatch.setattr(_threads, "allowed_cpus", lambda: max(cpus, 8))
 
     def set_to(count: str | None) -> None:
         if count is None:

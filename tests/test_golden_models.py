@@ -30,8 +30,9 @@ TREES = (
 )
 
 
-def test_a_tagger_with_rules_costs_and_few_weights() -> None:
-    tagger = cs.load(GOLDEN.parent / "tagger-2")
+@pytest.mark.parametrize("name", ["tagger-2", "tagger-3"])
+def test_a_tagger_with_rules_costs_and_few_weights(name: str) -> None:
+    tagger = cs.load(GOLDEN.parent / name)
     assert tagger.constraints_.scheme == "IOB2"
     assert (tagger.label_costs, tagger.class_weight, tagger.l1_ratio) == ({("*", "O"): 3.0}, {"B-LOC": 2.0}, 0.3)
     words = ["New", "York", "slept"]
@@ -115,6 +116,11 @@ def test_segment() -> None:
     rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
     assert (rows[0], rows[-1], columns[0], columns[-1]) == (18, 31, 26, 43)
     assert abs(int(mask.sum()) - 190) <= 4  # superpixels of another OpenCV may differ by a pixel
+
+
+def test_a_tagger_of_format_2() -> None:
+    model = cs.load(GOLDEN.parent / "tasks-4" / "tag")
+    assert model.tag(parse_conll("the\ncats\nbark\n.\n", labelled=False)) == [["DT", "NNS", "VBP", "."]]
 
 
 @pytest.mark.parametrize(

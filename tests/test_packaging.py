@@ -39,6 +39,31 @@ def test_the_version_is_written_the_same_everywhere() -> None:
     assert casimir.__version__ == project()["version"]
 
 
+# The first version without a hole that is known: what pip-audit asks a server for, where there is none to ask.
+HOLES_UP_TO = {
+    "torch": "2.6",  # CVE-2025-32434: torch.load(weights_only=True) could run code
+    "opencv-contrib-python-headless": "4.8.1.78",  # CVE-2023-4863: WebP images could write behind a buffer
+    "scikit-learn": "1.5",  # CVE-2024-5206: words of training texts kept in a model
+    "numpy": "1.22",  # CVE-2021-41496 and others
+    "scipy": "1.11.1",  # CVE-2023-25399, CVE-2023-29824
+}
+
+
+def test_no_version_with_a_known_hole_is_allowed() -> None:
+    extras = project()["optional-dependencies"]
+    lines = [
+        *project()["dependencies"],
+        *(line for name in ("plot", "cuts", "vision", "torch") for line in extras[name]),
+    ]
+    floors = versions(lines, ">=")
+    too_old = {name: floors[name] for name, first in HOLES_UP_TO.items() if _number(floors[name]) < _number(first)}
+    assert too_old == {}
+
+
+def _number(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
 def test_an_extra_never_asks_for_less_than_another() -> None:
     found: dict[str, set[str]] = {}
     for line in [line for extra in project()["optional-dependencies"].values() for line in extra]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -17,8 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casimir.persistence import check_target, load_folder, save_folder
-from casimir.persistence import folder as persistence
+from casimir.persistence import check_target, files, load_folder, save_folder
 from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
 from casimir.vocabulary import Vocabulary
 
@@ -51,6 +51,11 @@ def assert_holds(path: Path, seed: int) -> None:
         np.testing.assert_array_equal(arrays[name], array)
 
 
+def arrays_file(folder: Path) -> Path:
+    [file] = folder.glob("model-*.safetensors")
+    return file
+
+
 def names(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
@@ -62,7 +67,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     save(tmp_path / "out")
     assert_holds(tmp_path / "out", 0)
     assert names(tmp_path) == ["out"]
-    assert names(tmp_path / "out") == ["model.json", "model.safetensors"]
+    assert names(tmp_path / "out") == [arrays_file(tmp_path / "out").name, "model.json"]
 
 
 def test_loaded_arrays_are_ones_own(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_saving_again_replaces_the_model_and_keeps_other_files(tmp_path: Path) -
     (tmp_path / "out" / "convergence.png").write_bytes(b"plot")
     save(tmp_path / "out", 1)
     assert_holds(tmp_path / "out", 1)
-    assert names(tmp_path / "out") == ["convergence.png", "model.json", "model.safetensors"]
+    assert names(tmp_path / "out") == ["convergence.png", arrays_file(tmp_path / "out").name, "model.json"]
     assert names(tmp_path) == ["out"]
 
 
@@ -154,16 +159,18 @@ def test_format_1_is_read_for_ever() -> None:
 @pytest.mark.parametrize("part", [0.0, 0.001, 0.1, 0.5, 0.9, 0.999])
 def test_truncated_arrays_are_named(tmp_path: Path, part: float) -> None:
     save(tmp_path / "out")
-    file = tmp_path / "out" / "model.safetensors"
+    file = arrays_file(tmp_path / "out")
     file.write_bytes(file.read_bytes()[: int(part * file.stat().st_size)])
-    with pytest.raises(ValueError, match=r"'.*out' is damaged: model.safetensors has \d+ bytes instead of \d+\. Copy"):
+    with pytest.raises(
+        ValueError, match=r"'.*out' is damaged: model-[0-9a-f]+.safetensors has \d+ bytes instead of \d+\. Copy"
+    ):
         load_folder(tmp_path / "out")
 
 
 @pytest.mark.parametrize("position", [0, 7, 8, 20, -200, -1])
 def test_one_flipped_bit_is_noticed(tmp_path: Path, position: int) -> None:
     save(tmp_path / "out")
-    file = tmp_path / "out" / "model.safetensors"
+    file = arrays_file(tmp_path / "out")
     data = bytearray(file.read_bytes())
     data[position] ^= 1
     file.write_bytes(data)
@@ -182,8 +189,11 @@ def test_truncated_json_is_named_wherever_it_ends(tmp_path: Path) -> None:
 
 
 def edit_json(folder: Path, **changes: Any) -> None:
+    """With the right digest, as someone would who means it."""
     description = json.loads((folder / "model.json").read_bytes())
-    (folder / "model.json").write_text(json.dumps({**description, **changes}))
+    text = json.dumps({**description, **changes, "digest": "0" * 64}, indent=2)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "model.json").write_text(text.replace("0" * 64, digest, 1))
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "3", '{"format": "other"}', '{"architectures": ["Bert"]}'])
@@ -196,8 +206,8 @@ def test_foreign_json_is_named(tmp_path: Path, text: str) -> None:
 
 def test_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     save(tmp_path / "out")
-    edit_json(tmp_path / "out", format_version=2, library_version="9.9")
-    with pytest.raises(ValueError, match=r"format 2, written by casimir 9\.9; .* Upgrade casimir"):
+    edit_json(tmp_path / "out", format_version=3, library_version="9.9")
+    with pytest.raises(ValueError, match=r"format 3, written by casimir 9\.9; .* Upgrade casimir"):
         load_folder(tmp_path / "out")
 
 
@@ -223,11 +233,25 @@ def test_json_with_wrong_fields_is_damaged(tmp_path: Path, changes: dict[str, An
 
 def test_arrays_of_another_format_are_named_even_with_a_right_checksum(tmp_path: Path) -> None:
     save(tmp_path / "out")
-    payload = b"PK\x03\x04 a zip file, say" * 9
-    (tmp_path / "out" / "model.safetensors").write_bytes(payload)
-    digest = persistence.hashlib.sha256(payload).hexdigest()
-    edit_json(tmp_path / "out", arrays={"bytes": len(payload), "sha256": digest})
-    with pytest.raises(ValueError, match=r"damaged: model\.safetensors cannot be read"):
+    put_arrays(tmp_path / "out", b"PK\x03\x04 a zip file, say" * 9)
+    with pytest.raises(ValueError, match=r"damaged: model-[0-9a-f]+\.safetensors cannot be read"):
+        load_folder(tmp_path / "out")
+
+
+def put_arrays(folder: Path, payload: bytes) -> None:
+    """Other arrays in a model folder, with the right checksums."""
+    file, digest = arrays_file(folder), hashlib.sha256(payload).hexdigest()
+    file.write_bytes(payload)
+    edit_json(folder, arrays={"file": file.name, "bytes": len(payload), "sha256": digest})
+
+
+@pytest.mark.parametrize("dtype", ["F8_E4M3", "BF16", "F8_E8M0", "I16", "C64", "X"])
+def test_arrays_of_a_type_that_no_model_has_are_named(tmp_path: Path, dtype: str) -> None:
+    save(tmp_path / "out")
+    size = {"BF16": 2, "I16": 2, "C64": 8}.get(dtype, 1)
+    header = json.dumps({"weights": {"dtype": dtype, "shape": [1], "data_offsets": [0, size]}}).encode()
+    put_arrays(tmp_path / "out", len(header).to_bytes(8, "little") + header + bytes(size))
+    with pytest.raises(ValueError, match=r"is damaged: model-[0-9a-f]+\.safetensors .*(type|int16|complex64|variant)"):
         load_folder(tmp_path / "out")
 
 
@@ -237,19 +261,20 @@ def test_missing_pieces_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(NotADirectoryError, match="is a file"):
         load_folder(tmp_path / "file")
-    for name in ("model.json", "model.safetensors"):
+    for pattern in ("model.json", "model-*.safetensors"):
         save(tmp_path / "out")
-        (tmp_path / "out" / name).unlink()
-        with pytest.raises(ValueError, match=f"it has no {name}"):
+        [file] = (tmp_path / "out").glob(pattern)
+        file.unlink()
+        with pytest.raises(ValueError, match=f"it has no {file.name}"):
             load_folder(tmp_path / "out")
         shutil.rmtree(tmp_path / "out")
 
 
 def test_unreadable_file_is_named(tmp_path: Path) -> None:
     save(tmp_path / "out")
-    (tmp_path / "out" / "model.safetensors").unlink()
-    (tmp_path / "out" / "model.safetensors").mkdir()
-    with pytest.raises(OSError, match=r"model\.safetensors' cannot be read \(Is a directory\)"):
+    (tmp_path / "out" / "model.json").unlink()
+    (tmp_path / "out" / "model.json").mkdir()
+    with pytest.raises(ValueError, match=r"model\.json' is no regular file"):
         load_folder(tmp_path / "out")
 
 
@@ -301,10 +326,10 @@ def test_check_target_leaves_no_trace(tmp_path: Path) -> None:
 
 STEPS: list[tuple[Any, str]] = [
     (Path, "mkdir"),
-    (persistence, "_write"),
+    (files, "write"),
     (os, "fsync"),
-    (persistence, "_sync_folder"),
-    (Path, "rename"),
+    (files, "sync_folder"),
+    (os, "replace"),
 ]
 FAILURES = [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), MemoryError()]
 
@@ -357,10 +382,11 @@ def test_a_failure_at_any_step_leaves_a_whole_model(
             seed = load_folder(out)[1]["seed"]
             assert_holds(out, seed)
             assert seed == 1 or failed
+            assert names(out) == [arrays_file(out).name, "model.json"]
         else:
             assert failed
             assert not existing
-        assert [n for n in names(out.parent) if "writing" in n] == []
+        assert names(out.parent) == (["out"] if out.exists() else [])
     assert call > 5
 
 
@@ -371,7 +397,7 @@ def test_full_disk_says_so_and_keeps_the_old_model(tmp_path: Path, monkeypatch: 
         file.write_bytes(data[:10])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(persistence, "_write", full)
+    monkeypatch.setattr(files, "write", full)
     with pytest.raises(OSError, match=r"'.*out' \(No space left on device\); nothing was changed there") as caught:
         save(tmp_path / "out", 1)
     assert caught.value.errno == errno.ENOSPC
@@ -383,12 +409,12 @@ def test_a_process_killed_while_writing_leaves_the_old_model(tmp_path: Path) -> 
     save(tmp_path / "out", 0)
     script = (
         "import os, sys\n"
-        "from casimir.persistence import folder as persistence\n"
+        "from casimir.persistence import files, save_folder\n"
         "def dies(file, data):\n"
         "    file.write_bytes(data[:10])\n"
         "    os._exit(9)\n"
-        "persistence._write = dies\n"
-        "persistence.save_folder(sys.argv[1], 'tagger', {}, {})\n"
+        "files.write = dies\n"
+        "save_folder(sys.argv[1], 'tagger', {}, {})\n"
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], check=False)
     assert done.returncode == 9
@@ -478,7 +504,7 @@ def test_a_large_sparse_model_is_a_small_file(tmp_path: Path) -> None:
     matrix = np.zeros((2**18, 8))
     matrix[:: 2**8] = 1.0
     save_folder(tmp_path / "out", "x", {}, encode_rows("weights", matrix))
-    assert (tmp_path / "out" / "model.safetensors").stat().st_size < 100_000
+    assert arrays_file(tmp_path / "out").stat().st_size < 100_000
     np.testing.assert_array_equal(decode_rows("weights", load_folder(tmp_path / "out")[2]), matrix)
 
 

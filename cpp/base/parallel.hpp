@@ -44,7 +44,8 @@ void parallel_chunks(std::int64_t n, int threads, Body&& body) {
 /// Calls body(begin, end, out) on chunks as above, and appends what they leave in `out` to each other, in order.
 template <class Result, class Body>
 Result joined_chunks(std::int64_t n, int threads, Body&& body) {
-  std::vector<Result> parts(static_cast<std::size_t>(std::max(threads, 1)));
+  const std::int64_t most = std::max<std::int64_t>(n, 1);  // whatever number of threads is asked for
+  std::vector<Result> parts(static_cast<std::size_t>(std::clamp<std::int64_t>(threads, 1, most)));
   parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
     body(begin, end, parts[static_cast<std::size_t>(worker)]);
   });

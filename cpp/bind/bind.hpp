@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,12 +25,29 @@ using InOutArray = nb::ndarray<T, Shape, nb::c_contig, nb::device::cpu>;
 using Shape = std::vector<std::size_t>;
 
 /// A fresh NumPy array of the given shape that owns `values`.
-template <class T>
+template <class T, class Entry = T>
 nb::object make_array(std::vector<T>&& values, const Shape& shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner));
+  return nb::cast(nb::ndarray<nb::numpy, Entry>(owned->data(), shape.size(), shape.data(), owner));
 }
+
+/// The same, for arrays into which the core keeps pointers: nobody can write to them.
+template <class T>
+nb::object make_frozen_array(std::vector<T>&& values, const Shape& shape) {
+  return make_array<T, const T>(std::move(values), shape);
+}
+
+/// Most labels that a structure may have: sizes of tables of pairs then fit into 64 bits.
+inline constexpr std::size_t kMostLabels = std::size_t{1} << 20;
+
+inline int checked_label_count(std::size_t count) {
+  if (count < 1) throw std::invalid_argument("there must be at least one label.");
+  if (count > kMostLabels) throw std::invalid_argument("there may be at most 2^20 labels.");
+  return static_cast<int>(count);
+}
+
+inline int checked_label_count(int count) { return checked_label_count(static_cast<std::size_t>(std::max(count, 0))); }
 
 void bind_pack(nb::module_& m);
 void bind_text(nb::module_& m);

@@ -11,7 +11,7 @@ using Ints = InArray<std::int64_t, nb::ndim<1>>;
 struct ChainOracles {
   static CheckedBatch<casimir::ChainBatch> batch(const Nodes& nodes, const Ints& offsets, const EdgeScores& edges) {
     const std::size_t total = nodes.shape(0), labels = nodes.shape(1);
-    if (labels < 1) throw std::invalid_argument("a chain needs at least one label.");
+    checked_label_count(labels);
     const std::int64_t size = checked_examples(offsets, total, false, "offsets");
     const auto n = static_cast<std::size_t>(size);
     const bool shared = checked_shared(edges, total - n, labels, "nodes - chains");

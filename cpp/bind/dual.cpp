@@ -18,6 +18,7 @@ casimir::DualIterate checked(const casimir::Problem& problem, Order order, const
   casimir::check_epoch(problem, order, penalty, w);
   if (!(sigma > 0.0)) throw std::invalid_argument("the dual solver needs a strongly convex penalty.");
   if (!penalty.is_quadratic()) casimir::check_size(g.size(), problem.n_params(), "g");
+  if (average) casimir::check_size(static_cast<std::size_t>(average->n_params), problem.n_params(), "average");
   return {penalty, sigma, w.data(), penalty.is_quadratic() ? nullptr : g.data(), average};
 }
 
@@ -46,8 +47,11 @@ void bind_dual(nb::module_& m) {
   using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<DualAverage>(m, "DualAverage", "sum_t t x_t = mass x - q, and sum_t t ell_t.")
       .def(
-          "__init__", [](DualAverage* self, MutableVector q) { *self = {q.data(), 0.0, 1.0, 0.0}; }, nb::arg("q"),
-          nb::keep_alive<1, 2>())
+          "__init__",
+          [](DualAverage* self, MutableVector q) {
+            *self = {q.data(), 0.0, 1.0, 0.0, static_cast<std::int64_t>(q.size())};
+          },
+          nb::arg("q"), nb::keep_alive<1, 2>())
       .def_ro("mass", &DualAverage::mass)
       .def_ro("ell_sum", &DualAverage::ell_sum);
   nb::class_<DualBlocks>(m, "DualBlocks", "Dual weights of every example over the outputs it has seen.")

@@ -87,6 +87,17 @@ void check_example(const Problem& problem, std::int64_t i) {
   if (i < 0 || i >= problem.n_examples()) throw std::invalid_argument("there is no such example.");
 }
 
+/// Offsets have one entry more than there are examples.
+std::int64_t marginal_offset(const Problem& problem, std::int64_t i) {
+  if (i != problem.n_examples()) check_example(problem, i);
+  return problem.marginal_offset(i);
+}
+
+std::int64_t output_offset(const Problem& problem, std::int64_t i) {
+  if (i != problem.n_examples()) check_example(problem, i);
+  return problem.output_offset(i);
+}
+
 nb::object oracle(const Problem& problem, std::int64_t i, Vector w, const casimir::Smoothing& smoothing) {
   check_example(problem, i);
   casimir::check_size(w.size(), problem.n_params(), "w");
@@ -158,6 +169,7 @@ void bind_epochs(nb::module_& m) {
           "__init__",
           [](casimir::IterateSum* self, MutableVector q, double mass) {
             *self = {q.empty() ? nullptr : q.data(), mass};
+            self->n_params = static_cast<std::int64_t>(q.size());
           },
           nb::arg("q").none(), nb::arg("mass"), nb::keep_alive<1, 2>())
       .def_ro("mass", &casimir::IterateSum::mass);
@@ -170,8 +182,8 @@ void bind_epochs(nb::module_& m) {
       .def_prop_ro("n_examples", &Problem::n_examples)
       .def_prop_ro("n_params", &Problem::n_params)
       .def_prop_ro("n_marginals", [](const Problem& p) { return p.marginal_offset(p.n_examples()); })
-      .def("marginal_offset", &Problem::marginal_offset, nb::arg("i"))
-      .def("output_offset", &Problem::output_offset, nb::arg("i"))
+      .def("marginal_offset", &marginal_offset, nb::arg("i"))
+      .def("output_offset", &output_offset, nb::arg("i"))
       .def("set_scales", &set_scales, nb::arg("scales"), nb::keep_alive<1, 2>(), "How much every example counts.")
       .def("full_pass", &full_pass, nb::arg("w"), nb::arg("smoothing"), nb::arg("threads"), nb::arg("marginals").none(),
            nb::arg("gradient").none(),

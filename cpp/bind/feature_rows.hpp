@@ -5,7 +5,7 @@
 #include "weights/feature_rows.hpp"
 
 inline casimir::RowShape shape_of(int n_labels) {
-  if (n_labels < 1) throw std::invalid_argument("there must be at least one class.");
+  checked_label_count(n_labels);
   return {n_labels, casimir::stride_of(n_labels)};
 }
 

@@ -13,7 +13,7 @@ using Ends = InArray<std::int64_t, nb::shape<-1, 2>>;
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
 
 void make_graphs(JunctionGraphs* self, const Ends& ends, const Ints& offsets, int labels, double max_cells) {
-  if (labels < 1) throw std::invalid_argument("a graph needs at least one label.");
+  checked_label_count(labels);
   const std::int64_t size = checked_examples(offsets, ends.shape(0), true, "offsets");
   new (self) JunctionGraphs(ends.data(), offsets.data(), size, labels, std::min(max_cells, 1e15));
 }

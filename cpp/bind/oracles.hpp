@@ -13,7 +13,9 @@
 // `batch` throws unless the arrays fit together; kernels trust it. `expect` and `max_marginals` may be missing.
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -78,6 +80,9 @@ template <class Oracle>
 nb::object expect_arrays(std::size_t n, const Shape& nodes, const Shape& edges, Oracle&& oracle) {
   std::vector<double> values(n), node_values(count_of(nodes)), edge_values(count_of(edges));
   without_gil([&] { oracle(values.data(), node_values.data(), edge_values.data()); });
+  for (const double value : values)
+    if (std::isnan(value) || value == std::numeric_limits<double>::infinity())
+      throw std::invalid_argument("mu is so small that scores / mu overflow, or a score is not finite; use max.");
   return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_values), nodes),
                         make_array(std::move(edge_values), edges));
 }

@@ -87,7 +87,7 @@ inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints&
                                                 const nb::object& values, std::int64_t n_features, int n_labels,
                                                 const nb::object& y, const nb::object& truth,
                                                 const nb::object& fixed_nodes, const nb::object& fixed_pairs) {
-  if (n_labels < 1) throw std::invalid_argument("there must be at least one label.");
+  checked_label_count(n_labels);
   check_token_features(offsets, indptr, indices, n_features);
   const std::size_t tokens = indptr.size() - 1;
   return {offsets.data(),

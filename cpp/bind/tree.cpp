@@ -13,7 +13,7 @@ struct TreeOracles {
   static CheckedBatch<casimir::TreeBatch> batch(const Nodes& nodes, const Ints& offsets, const EdgeScores& edges,
                                                 const Ints& node, const Ints& parent, const Ints& subtree) {
     const std::size_t total = nodes.shape(0), labels = nodes.shape(1);
-    if (labels < 1) throw std::invalid_argument("a tree needs at least one label.");
+    checked_label_count(labels);
     const std::int64_t size = checked_examples(offsets, total, false, "offsets");
     if (node.size() != total || parent.size() != total || subtree.size() != total)
       throw std::invalid_argument("node, parent and subtree need one entry per node.");
@@ -41,8 +41,9 @@ nb::object order(const Ints& parents, const Ints& offsets) {
   const std::size_t total = parents.size();
   const std::int64_t size = checked_examples(offsets, total, false, "offsets");
   casimir::TreeOrder found = without_gil([&] { return casimir::tree_order(parents.data(), offsets.data(), size); });
-  return nb::make_tuple(make_array(std::move(found.node), {total}), make_array(std::move(found.parent), {total}),
-                        make_array(std::move(found.subtree), {total}));
+  return nb::make_tuple(make_frozen_array(std::move(found.node), {total}),
+                        make_frozen_array(std::move(found.parent), {total}),
+                        make_frozen_array(std::move(found.subtree), {total}));
 }
 
 }  // namespace

@@ -389,6 +389,21 @@ struct Rows {
     return value + mu * (logs + std::log(row_sum(shape, left + (p - 1) * stride)));
   }
 
+  /// Where scores / mu are so large that the logs of how many outputs tie are lost in them, marginals of a position add
+  /// up to more than 1: they become shares. Whether that was so.
+  static bool rescale_lost(RowShape shape, std::int64_t p, double* nodes) {
+    bool is_lost = false;
+    for (std::int64_t t = 0; t < p; ++t) {
+      double* row = nodes + t * shape.stride;
+      double total = 0.0;
+      for (int y = 0; y < shape.labels; ++y) total += row[y];
+      if (!(std::abs(total - 1.0) > 1e-6) || !(total > 0.0)) continue;
+      is_lost = true;
+      for (int y = 0; y < shape.labels; ++y) row[y] /= total;
+    }
+    return is_lost;
+  }
+
   /// The same in the log domain, for scores whose range over mu overflows doubles (one exp per pair of labels), and for
   /// forbidden scores that keep labels apart.
   static double expect_log(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
@@ -429,16 +444,26 @@ struct Rows {
         nodes[t * stride + y] = std::exp(left[t * stride + y] + right[t * stride + y] - log_partition);
       set_padding(shape, nodes + t * stride, 0.0);
     }
+    const bool is_lost = rescale_lost(shape, p, nodes);
     for (std::int64_t t = 0; t + 1 < p; ++t) {
       const double* matrix = edges.to + t * edges.step;
       double* out = edge_out + t * edge_step;
+      const auto joint = [&](int y, int z) {
+        return std::exp(left[t * stride + y] + (matrix[y * stride + z] + u[(t + 1) * stride + z]) / mu +
+                        right[(t + 1) * stride + z] - log_partition);
+      };
+      double scale = 1.0;
+      if (is_lost) {
+        double total = 0.0;
+        for (int y = 0; y < labels; ++y)
+          for (int z = 0; z < labels; ++z) total += joint(y, z);
+        scale = total > 0.0 ? 1.0 / total : 1.0;
+      }
       for (int y = 0; y < labels; ++y) {
         if (edge_step != 0) set_padding(shape, out + y * stride, 0.0);
         for (int z = 0; z < labels; ++z) {
-          const double joint = std::exp(left[t * stride + y] + (matrix[y * stride + z] + u[(t + 1) * stride + z]) / mu +
-                                        right[(t + 1) * stride + z] - log_partition);
           double& cell = out[y * stride + z];
-          cell = edge_step == 0 ? cell + joint : joint;
+          cell = edge_step == 0 ? cell + scale * joint(y, z) : scale * joint(y, z);
         }
       }
     }

@@ -31,7 +31,11 @@ class FillGraph {
       of(ends[2 * e]).push_back(ends[2 * e + 1]);
       of(ends[2 * e + 1]).push_back(ends[2 * e]);
     }
-    for (Nodes& list : neighbours_) std::sort(list.begin(), list.end());
+    for (Nodes& list : neighbours_) {
+      std::sort(list.begin(), list.end());
+      if (std::adjacent_find(list.begin(), list.end()) != list.end())  // a loop is seen from both of its ends as well
+        throw std::invalid_argument("an edge joins a node to itself, or comes twice.");
+    }
     for (std::int64_t v = 0; v < nodes; ++v) {
       std::int64_t joined = 0;  // every joined pair is seen from both of its ends
       for (const std::int64_t u : of(v)) joined += common(of(u), of(v));

@@ -18,7 +18,8 @@ namespace casimir {
 struct IterateSum {
   double* q = nullptr;  // [n_params]; null: no sum is kept
   double mass = 0.0;
-  double share = 0.0;  // not 0: at the end of an epoch q becomes share times the sum
+  double share = 0.0;         // not 0: at the end of an epoch q becomes share times the sum
+  std::int64_t n_params = 0;  // of q, where it is checked
 };
 
 // Below this scale the representation is renewed: sums of iterates lose as many digits as the scale has lost.

@@ -28,6 +28,7 @@ struct DualAverage {
   double mass;
   double next_weight;
   double ell_sum;
+  std::int64_t n_params = 0;  // of q
 };
 
 struct PassResult {

@@ -12,7 +12,9 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
   if (!marginals.empty()) check_size(marginals.size(), problem.marginal_offset(n), "marginals");
   if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
   const WeightView view{w.data()};
-  std::vector<MarginalList> lists(static_cast<std::size_t>(std::max(threads, 1)));  // one per thread, in order
+  // one per thread, in order
+  std::vector<MarginalList> lists(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1))));
   parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
     const auto work = problem.workspace();
     problem.load_weights(view, *work);

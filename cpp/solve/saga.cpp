@@ -99,6 +99,7 @@ SeenSums saga_epoch(const Problem& problem, Order order, double gamma, Vector av
                     MutableVector table, MutableVector mean, const Smoothing& smoothing, MutableVector w,
                     IterateSum& sum) {
   check_epoch(problem, order, penalty, w);
+  if (sum.n_params != 0) check_size(static_cast<std::size_t>(sum.n_params), problem.n_params(), "sum");
   check_size(mean.size(), problem.n_params(), "mean");
   check_size(table.size(), problem.marginal_offset(problem.n_examples()), "table");
   if (!averaging.empty()) check_size(averaging.size(), static_cast<std::int64_t>(order.size()), "averaging");

@@ -5,6 +5,7 @@ namespace casimir {
 SeenSums sgd_epoch(const Problem& problem, Order order, Vector gamma, Vector averaging, const Penalty& penalty,
                    const Smoothing& smoothing, MutableVector w, IterateSum& sum) {
   check_epoch(problem, order, penalty, w);
+  if (sum.n_params != 0) check_size(static_cast<std::size_t>(sum.n_params), problem.n_params(), "sum");
   check_size(gamma.size(), static_cast<std::int64_t>(order.size()), "gamma");
   if (!averaging.empty()) check_size(averaging.size(), static_cast<std::int64_t>(order.size()), "averaging");
   SeenSums seen;

@@ -1,4 +1,4 @@
-"""Memory for weights, their sums and inner products."""
+"""Memory for weights, their sums and inner products, and arrays that nobody can write to."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import sys
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir._native import core
 from casimir.scores import FloatArray
+
+AnyArray = npt.NDArray[Any]
 
 _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
 _LONG = 2**17  # numbers: a megabyte
@@ -35,6 +38,34 @@ def combine(a: float, x: FloatArray, b: float, y: FloatArray, out: FloatArray | 
     out = np.empty_like(x) if out is None else out
     core.combine(a, x, b, y, out)
     return out
+
+
+def frozen(array: AnyArray) -> AnyArray:
+    """The array itself where nobody can write to its memory, else a read-only copy.
+
+    The core keeps pointers into arrays that say where it reads; a number changed there later would be a crash.
+    """
+    if _is_writeable(array):
+        array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+def read_only(array: AnyArray) -> AnyArray:
+    """A view that cannot be written to, of numbers too many to copy; whoever made the array can still change them."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _is_writeable(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    if isinstance(array, bytearray):
+        return True
+    return isinstance(array, memoryview | mmap.mmap) and not memoryview(array).readonly
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -19,10 +19,13 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from casimir._arrays import frozen
 from casimir._matrices import is_matrix, pack_matrices
 from casimir._native import core
 from casimir.scores import ragged_rows
 from casimir.vocabulary import Columns, Vocabulary
+
+_ARRAYS = ("offsets", "indptr", "indices", "values")
 
 DEFAULT_N_FEATURES = 2**18
 HASH_VERSION: int = core.hash_version
@@ -36,7 +39,8 @@ class PackedSequences:
     Sequence i owns the tokens offsets[i]:offsets[i + 1]. Indexing with a slice, a mask or an array of numbers gives the
     sequences chosen (a slice of neighbours shares memory); one number gives a batch of one.
 
-    The constructor checks its arrays. Those of the library are made by `PackedSequences.unchecked`, which does not.
+    The arrays are read-only, as the core keeps pointers into them. The constructor checks its arrays, and copies those
+    that someone could still write to. Those of the library are made by `PackedSequences.unchecked`, which does not.
     """
 
     offsets: np.ndarray  # int64[n + 1]
@@ -66,6 +70,9 @@ class PackedSequences:
             _check_array("values", self.values, np.float32 if is_narrow else np.float64)
             if len(self.values) != len(self.indices):
                 raise ValueError(f"there are {len(self.values)} values for {len(self.indices)} indices.")
+        for name in _ARRAYS:
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else frozen(given))
 
     @classmethod
     def unchecked(
@@ -77,12 +84,21 @@ class PackedSequences:
         n_features: int,
         vocabulary: Vocabulary | Columns | None = None,
     ) -> PackedSequences:
-        """The same object without a look at its arrays: for code that made them itself."""
+        """The same object without a look at its arrays: for code that made them itself and will not write to them."""
         made = object.__new__(cls)
-        names = ("offsets", "indptr", "indices", "values", "n_features", "vocabulary")
-        for name, part in zip(names, (offsets, indptr, indices, values, n_features, vocabulary), strict=True):
+        parts = (offsets, indptr, indices, values)
+        for name, part in zip(_ARRAYS, parts, strict=True):
+            if part is not None:
+                part.setflags(write=False)
             object.__setattr__(made, name, part)
+        object.__setattr__(made, "n_features", n_features)
+        object.__setattr__(made, "vocabulary", vocabulary)
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy or a pickle, whose arrays could be written to."""
+        for name, part in state.items():
+            object.__setattr__(self, name, frozen(part) if isinstance(part, np.ndarray) else part)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

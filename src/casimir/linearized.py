@@ -45,7 +45,7 @@ class Linearized(Objective):
         offset = at - scores_in_batches(model, self.anchor)
         self.rows: FeatureArray | None = None
         if isinstance(model, LinearCandidateModel) and model is not objective.model:
-            self.rows = model.features
+            self.rows = model.memory
         super().__init__(
             model,
             objective.structure,

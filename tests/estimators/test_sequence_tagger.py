@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import warnings
 from pathlib import Path
@@ -16,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import casimir as cs
 from casimir.estimators.compact import UsedFeatures
-from casimir.persistence import save_folder
+from casimir.persistence import load_folder, save_folder
 
 Token = dict[str, str | bool | float]
 
@@ -310,15 +309,14 @@ def test_loading_names_damage_foreign_kinds_and_other_hashes(tmp_path: Path, tag
     with pytest.raises(ValueError, match=r"kind 'quantum'.*Upgrade"):
         cs.load(tmp_path / "other")
     tagger.save(tmp_path / "m")
-    description = tmp_path / "m" / "model.json"
-    original = json.loads(description.read_text())
+    kind, meta, arrays = load_folder(tmp_path / "m")
     for change, message in [
         ({"classes": ["D", "N"]}, "do not fit 2 labels"),
         ({"hash_version": 99}, "hashes features by version 99"),
         ({"trace": [{"epoch": 1}]}, "damaged"),
         ({"parameters": {}}, "damaged"),
     ]:
-        description.write_text(json.dumps({**original, "meta": {**original["meta"], **change}}))
+        save_folder(tmp_path / "m", kind, {**meta, **change}, arrays)
         with pytest.raises(ValueError, match=message):
             cs.load(tmp_path / "m")
 

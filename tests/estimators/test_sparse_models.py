@@ -22,7 +22,8 @@ X = [
 
 
 def size(folder: Path) -> int:
-    return (folder / "model.safetensors").stat().st_size
+    [arrays] = folder.glob("model-*.safetensors")
+    return arrays.stat().st_size
 
 
 # --- penalty

@@ -18,9 +18,13 @@ def main() -> None:
 
         sys.stdout.write(f"casimir {__version__}\n")
         return
-    from casimir.cli.program import app
+    try:
+        from casimir.cli.program import app
 
-    app(prog_name="casimir")
+        app(prog_name="casimir")
+    except KeyboardInterrupt:  # before a command has begun
+        sys.stderr.write("Interrupted; nothing was saved.\n")
+        raise SystemExit(130) from None
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # rich is loaded when there is something to show
     from rich.console import Console
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shells expect
+_DEBUG = "CASIMIR_DEBUG"
 
 
 @cache
@@ -49,7 +51,7 @@ def say(console: Console, text: str, style: str | None = None) -> None:
 
 @contextmanager
 def clear_ends() -> Iterator[None]:
-    """Errors end in one sentence and exit code 2, Ctrl-C in 130; warnings become notes.
+    """Any error ends in one sentence and exit code 2, Ctrl-C in 130; warnings become notes.
 
     A run that the system ends, by SIGTERM, ends like one after Ctrl-C, but in 143.
     """
@@ -66,13 +68,41 @@ def clear_ends() -> Iterator[None]:
             sys.stdout.flush()
         except BrokenPipeError:
             raise
-        except (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError) as error:
-            say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            if debugging():
+                say(err(), traceback.format_exc())
+            say(err(), f"error: {sentence_of(error)}", "bold red")
             _let_go_of_output()
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+
+
+_EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError)
+
+
+def sentence_of(error: Exception) -> str:
+    """What is said of an error: its own words where it has them, its kind where it is not one that casimir raises."""
+    words = " ".join(str(error).split())
+    if isinstance(error, _EXPECTED) and words:
+        return words
+    if isinstance(error, MemoryError):
+        return "there is not enough memory."
+    kind = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return f"{kind}. This should not happen; `casimir --debug ...` shows where it did."
+
+
+def debugging() -> bool:
+    """Whether tracebacks are wanted: after `casimir --debug`."""
+    return _DEBUG in os.environ
+
+
+def debug() -> None:
+    """From now on tracebacks are shown, in processes of this one too."""
+    os.environ[_DEBUG] = "1"
 
 
 def _let_go_of_output() -> None:
@@ -87,25 +117,29 @@ def _let_go_of_output() -> None:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does, so that the best model so far is saved."""
+    """SIGTERM does what Ctrl-C does, so that the best model so far is saved; a second signal of either ends at once."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
         return
     told = []
 
-    def stop(*_: Any) -> None:
-        told.append(True)
+    def stop(number: int, _: Any) -> None:
+        told.append(number)
+        for one in before:  # a save that is cut short leaves the old model, or the new one
+            signal.signal(one, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    heard = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) != signal.SIG_IGN]
+    before = {one: signal.signal(one, stop) for one in heard}
     try:
         yield
     except typer.Exit:
-        if told:
+        if signal.SIGTERM in told:
             raise typer.Exit(TERMINATED) from None
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def _write_anything() -> None:

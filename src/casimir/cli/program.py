@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import cluster, commands, demo, experiment
+from casimir.cli import cluster, commands, console, demo, experiment
 from casimir.tasks.registry import tasks
 
 
@@ -65,5 +65,10 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where errors come from, not only what they say.")
+    ] = False,
 ) -> None:
     """Structured prediction with certified duality gaps."""
+    if debug:
+        console.debug()

@@ -13,7 +13,15 @@ from casimir.estimators.names import FeatureNames
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.features import HASH_VERSION
-from casimir.persistence.arrays import decode_rows, decode_vocabulary, encode_rows, encode_vocabulary
+from casimir.models.weight_rows import CHAIN_ENDS
+from casimir.persistence.arrays import (
+    decode_rows,
+    decode_vocabulary,
+    encode_rows,
+    encode_vocabulary,
+    shape_of_rows,
+)
+from casimir.persistence.labels import distinct_labels
 from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
@@ -56,11 +64,12 @@ def decode_tagger(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
 def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ChainPredictor:
     """What predicts in the tagger that `encode_tagger` was given."""
     try:
-        classes, hash_version = tuple(meta["classes"]), meta["hash_version"]
+        classes, hash_version = distinct_labels(meta["classes"]), meta["hash_version"]
         temperature = positive_float(meta.get("temperature", 1.0), "temperature")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError) as error:
         raise _no_proper(error) from None
-    rows, vocabulary = _checked_rows(arrays, len(classes)), _vocabulary(arrays, hash_version)
+    vocabulary = _vocabulary(arrays, hash_version)
+    rows = _checked_rows(arrays, len(classes), vocabulary)
     return ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)), temperature)
 
 
@@ -92,11 +101,18 @@ def _no_proper(error: Exception) -> ValueError:
     return ValueError(f"the model file is damaged: its description has no proper {error}.")
 
 
-def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int) -> np.ndarray:
-    rows = decode_rows("weights", arrays)
-    if n_labels < 1 or rows.shape[1] != n_labels or len(rows) < n_labels + 3 or not np.isfinite(rows).all():
-        raise ValueError(f"the model file is damaged: weights {list(rows.shape)} do not fit {n_labels} labels.")
-    return rows
+def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: Any) -> np.ndarray:
+    """Rows of all features, then those of a chain of labels; how many there are is seen before they are made."""
+    n_rows, n_columns = shape_of_rows("weights", arrays)
+    others = n_labels + CHAIN_ENDS
+    if n_columns != n_labels or n_rows <= others:
+        raise ValueError(f"the model file is damaged: weights {[n_rows, n_columns]} do not fit {n_labels} labels.")
+    if vocabulary is not None and n_rows != max(1, len(vocabulary)) + others:
+        raise ValueError(
+            f"the model file is damaged: it has weights of {n_rows - others} features; its vocabulary has "
+            f"{len(vocabulary)}."
+        )
+    return decode_rows("weights", arrays)
 
 
 def _rules(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> LabelRules | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir._arrays import aligned_zeros
+from casimir._arrays import aligned_zeros, frozen, read_only
 from casimir._validate import all_finite, as_float, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
@@ -27,10 +27,12 @@ class LinearCandidateModel:
     features  float64, float32 or float16[N, d], the candidates of all examples one after another; sums are taken in
               float64
     offsets   int64[n + 1]: example i owns rows offsets[i]:offsets[i + 1]
+    memory    the features as they were given to `of_rows`, for whoever writes the next model to the same place
     """
 
     features: FeatureArray
     offsets: IntArray
+    memory: FeatureArray
 
     def __init__(self, features: Sequence[Any]) -> None:
         """features: list of [m_i, d], kept in the widest of their precisions."""
@@ -49,7 +51,7 @@ class LinearCandidateModel:
 
     @classmethod
     def of_rows(cls, features: FeatureArray, offsets: IntArray) -> LinearCandidateModel:
-        """The model of rows that lie in one array already, which is not copied."""
+        """The model of rows that lie in one array already, which is not copied: do not write to it while it trains."""
         if features.dtype not in _STORAGES or features.ndim != 2 or not features.flags.c_contiguous:
             raise ValueError(
                 f"features is {features.dtype}{list(features.shape)}; it must be a contiguous float64, float32 or "
@@ -73,8 +75,9 @@ class LinearCandidateModel:
                     f"features[{example}] has a nan or infinite entry in row {row - offsets[example]}; "
                     "features must be finite."
                 )
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "features", read_only(features))
+        object.__setattr__(self, "memory", features)
+        object.__setattr__(self, "offsets", frozen(offsets))
 
     def longest_rows(self, y: Any) -> FloatArray:
         """float64[n] = max_y |Phi(y) - Phi(y_i)|^2"""

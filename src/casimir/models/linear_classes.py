@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir._arrays import aligned_zeros
+from casimir._arrays import aligned_zeros, frozen, read_only
 from casimir._validate import all_finite, positive_int
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.weight_rows import stride_of
@@ -143,7 +143,11 @@ def feature_moments(X: Any, bias: float, shares: FloatArray | None, most: int) -
 
 
 def checked_features(X: Any) -> Any:
-    """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice."""
+    """A contiguous float64 or float32[n, d], or a float64 CSR matrix with sorted rows in which nothing comes twice.
+
+    It is read-only. Numbers that need no conversion are not copied, only where they stand: do not write to them while a
+    model trains.
+    """
     given: Any = X.tocsr() if is_sparse(X) else np.asarray(X)
     if given.ndim != 2 or min(given.shape) < 1:
         raise ValueError(f"X has shape {list(given.shape)}; it must be [n, d] with at least one row and one column.")
@@ -158,4 +162,8 @@ def checked_features(X: Any) -> Any:
         given = np.ascontiguousarray(given, dtype=np.float32 if given.dtype == np.float32 else np.float64)
     if not all_finite(given.data if is_sparse(given) else given):
         raise ValueError("X has entries that are NaN or infinite; they must be finite.")
-    return given
+    if not is_sparse(given):
+        return read_only(given)
+    rows = type(given)((read_only(given.data), frozen(given.indices), frozen(given.indptr)), shape=given.shape)
+    rows.has_canonical_format = True
+    return rows

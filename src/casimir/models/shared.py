@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros
+from casimir._arrays import aligned_zeros, frozen
 from casimir._validate import positive_int
 from casimir.models.base import check_weights
 from casimir.models.linear import LinearChainModel
@@ -44,7 +44,7 @@ class SharedWeights:
             raise ValueError(
                 f"cells has numbers from {given.min()} to {given.max()}; they must be from 0 to {self.n_weights - 1}."
             )
-        object.__setattr__(self, "cells", np.ascontiguousarray(given, dtype=np.uint32))
+        object.__setattr__(self, "cells", frozen(np.ascontiguousarray(given, dtype=np.uint32)))
 
     @property
     def n_examples(self) -> int:

@@ -180,6 +180,9 @@ def checked_mask(nonnegative: Any) -> npt.NDArray[np.bool_] | None:
     return mask
 
 
+_SMALLEST = 1e-100  # its square, and a bound of the weights over it, are numbers still
+
+
 def checked_lam(lam: Any) -> float:
     try:
         number = float(lam)
@@ -187,4 +190,6 @@ def checked_lam(lam: Any) -> float:
         raise TypeError(f"lam={lam!r}; it must be a number, 0 or larger. 1/n is a good start.") from None
     if not (np.isfinite(number) and number >= 0.0):
         raise ValueError(f"lam={lam}; it must be a finite number, 0 or larger. 1/n is a good start.")
+    if 0.0 < number < _SMALLEST:
+        raise ValueError(f"lam={lam}; below {_SMALLEST} numbers made from it overflow. Give 0, or 1/n to start with.")
     return number

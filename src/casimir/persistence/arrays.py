@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from casimir._limits import check_matrix
+from casimir._validate import all_finite
 from casimir.scores import FloatArray
 from casimir.vocabulary import Columns, Vocabulary
 
@@ -29,40 +31,69 @@ def encode_rows(name: str, matrix: FloatArray) -> dict[str, np.ndarray]:
     return found | {f"{name}.places": places.astype(place), f"{name}.entries": matrix.ravel()[places]}
 
 
-def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
-    """The matrix that `encode_rows` was given."""
+def shape_of_rows(name: str, arrays: Mapping[str, np.ndarray]) -> tuple[int, int]:
+    """(rows, columns) of the matrix that `encode_rows` was given, before it is made."""
     if name in arrays:
-        return np.asarray(_needed(name, arrays, 2), dtype=np.float64)
+        rows, columns = _needed(name, arrays, 2).shape
+        return rows, columns
     shape = _needed(f"{name}.shape", arrays, 1)
     if shape.dtype != np.int64 or len(shape) != 2 or shape.min() < 0:
         raise ValueError(f"the model file has {name!r} in the shape {shape.tolist()}; it is damaged.")
-    if f"{name}.places" in arrays:
-        return _of_entries(name, arrays, shape)
-    used, rows = _needed(f"{name}.used", arrays, 1), _needed(f"{name}.rows", arrays, 2)
+    return int(shape[0]), int(shape[1])
+
+
+def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
+    """The matrix that `encode_rows` was given: float64, finite, and not larger than its arrays make plausible."""
+    if name in arrays:
+        return _numbers(name, _needed(name, arrays, 2))
+    rows, columns = shape_of_rows(name, arrays)
+    held = sum(array.nbytes for key, array in arrays.items() if key.startswith(f"{name}."))
+    check_matrix(8 * rows * columns, held, repr(name))
+    how = _of_entries if f"{name}.places" in arrays else _of_rows
+    return how(name, arrays, rows, columns)
+
+
+def _of_rows(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int) -> FloatArray:
+    used, rows = _needed(f"{name}.used", arrays, 1), _numbers(f"{name}.rows", _needed(f"{name}.rows", arrays, 2))
     if used.dtype != np.int64:
         raise ValueError(f"the model file has rows of {name!r} counted in {used.dtype}; it is damaged.")
-    if rows.shape != (len(used), shape[1]):
+    if rows.shape != (len(used), n_columns):
         raise ValueError(
             f"the model file has {len(used)} rows of {name!r} in an array {list(rows.shape)}; it is damaged."
         )
-    if len(used) and (used.min() < 0 or used.max() >= shape[0]):
-        raise ValueError(f"the model file has a row of {name!r} outside 0..{shape[0] - 1}; it is damaged.")
-    matrix = np.zeros(tuple(shape.tolist()))
+    _check_places(used, n_rows, f"rows of {name!r}")
+    matrix = np.zeros((n_rows, n_columns))
     matrix[used] = rows
     return matrix
 
 
-def _of_entries(name: str, arrays: Mapping[str, np.ndarray], shape: np.ndarray) -> FloatArray:
-    places, entries = _needed(f"{name}.places", arrays, 1), _needed(f"{name}.entries", arrays, 1)
+def _of_entries(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int) -> FloatArray:
+    places = _needed(f"{name}.places", arrays, 1)
+    entries = _numbers(f"{name}.entries", _needed(f"{name}.entries", arrays, 1))
     if places.dtype.kind != "u" or len(places) != len(entries):
         raise ValueError(
             f"the model file has {len(entries)} entries of {name!r} in {len(places)} places; it is damaged."
         )
-    if len(places) and int(places.max()) >= int(shape[0]) * int(shape[1]):
-        raise ValueError(f"the model file has an entry of {name!r} outside of {shape.tolist()}; it is damaged.")
-    matrix = np.zeros(tuple(shape.tolist()))
+    _check_places(places, n_rows * n_columns, f"entries of {name!r}")
+    matrix = np.zeros((n_rows, n_columns))
     matrix.ravel()[places] = entries
     return matrix
+
+
+def _check_places(places: np.ndarray, count: int, what: str) -> None:
+    if len(places) and (int(places.min()) < 0 or int(places.max()) >= count):
+        raise ValueError(f"the model file has {what} outside of 0..{count - 1}; it is damaged.")
+    if np.any(places[1:] <= places[:-1]):
+        raise ValueError(f"the model file has {what} that are not sorted, or come twice; it is damaged.")
+
+
+def _numbers(name: str, array: np.ndarray) -> FloatArray:
+    """The array, which must be of finite float64."""
+    if array.dtype != np.float64:
+        raise ValueError(f"the model file has {name!r} as {array.dtype}; it needs float64.")
+    if not all_finite(array):
+        raise ValueError(f"the model file has entries of {name!r} that are NaN or infinite; it is damaged.")
+    return array
 
 
 def encode_vocabulary(name: str, vocabulary: Vocabulary | Columns) -> dict[str, np.ndarray]:

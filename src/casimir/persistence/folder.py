@@ -1,37 +1,33 @@
-"""Model folders: `model.safetensors` (arrays) and `model.json` (everything else), written as one and never pickled.
+"""Model folders: `model.json`, which says what the model is and where its arrays are, and a file of arrays; no pickle.
 
-    {"format": "casimir", "format_version": 1, "library_version": ..., "kind": ..., "meta": {...},
-     "arrays": {"bytes": size of model.safetensors, "sha256": its checksum}}
-
-A folder is written beside its place, synced to disk and moved there in the end, so whatever goes wrong on the way, the
-place holds either the old model or the new one. Other files in a model folder stay there.
+A save writes the arrays into a file named by their content, puts a new `model.json` in the place of the old one, which
+is one step, and removes the old arrays. Whatever goes wrong on the way, the folder holds either the old model or the
+new one. Savers wait for one another; readers that come between two saves read again. Other files in a model folder are
+not touched.
 """
 
 from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
-import json
 import logging
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from casimir import __version__
+from casimir.persistence import description, files
+from casimir.persistence.description import FIRST_ARRAYS_FILE, FORMAT_VERSION, JSON_FILE
+
+__all__ = ["FORMAT_VERSION", "check_target", "load_folder", "migrate_folder", "save_folder"]
 
 _log = logging.getLogger(__name__)
 
-FORMAT = "casimir"
-FORMAT_VERSION = 1
-
-_ARRAYS, _JSON = "model.safetensors", "model.json"
 _DTYPES = ("float64", "float32", "int64", "int32", "uint64", "uint32", "uint8", "bool")
+_TRIES = 20  # readings of a folder into which others save all the time
 
 
 def save_folder(
@@ -42,58 +38,54 @@ def save_folder(
     kind: what to make of the rest, e.g. "sequence-tagger"; meta: what JSON can hold (tuples come back as lists)
     """
     place = _resolved(path)
+    _recover(place)
     _refuse_foreign(place, path)
     payload = _encode_arrays(arrays)
-    description = _encode_description(kind, meta, payload)
-    fresh = _sibling(place, "writing")
+    text = description.encode(kind, meta, payload)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fresh.mkdir()
-        _write(fresh / _ARRAYS, payload)
-        _write(fresh / _JSON, description)
-        _sync_folder(fresh)
-        _move_into_place(fresh, place)
-        _sync_folder(place.parent)
+        with files.locked(place):
+            _save(place, text, payload)
     except OSError as error:
         what = f"The model could not be saved to '{path}' ({_reason(error)}); nothing was changed there."
         raise _like(error, f"{what} Free some space or choose a folder you may write to.") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     _log.info("saved a model of the kind %r to %s, %d bytes of arrays", kind, path, len(payload))
 
 
 def load_folder(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """(kind, meta, arrays) as given to `save_folder`. Never runs code from the folder."""
-    import safetensors.numpy
-
     place = _resolved(path)
     if not place.exists():
         raise FileNotFoundError(f"There is no model folder '{path}'.{_interrupted(place)} Check the path.")
     if not place.is_dir():
-        raise NotADirectoryError(
-            f"'{path}' is a file; a model is a folder with {_JSON} and {_ARRAYS}. Give the folder."
-        )
-    description = _decode_description(place / _JSON, path)
-    payload = _read(place / _ARRAYS, path)
-    _check_payload(payload, description["arrays"], path)
-    try:
-        arrays = safetensors.numpy.load(payload)
-    except safetensors.SafetensorError as error:
-        raise _damaged(path, f"{_ARRAYS} cannot be read: {error}") from None
-    kind, writer = description["kind"], description.get("library_version")
-    _log.info("loaded a model of the kind %r from %s, written by casimir %s", kind, path, writer)
-    return kind, description["meta"], {name: np.array(array) for name, array in arrays.items()}
+        raise NotADirectoryError(f"'{path}' is a file; a model is a folder with {JSON_FILE}. Give the folder.")
+    text = _read(place / JSON_FILE, path)
+    for _ in range(_TRIES):
+        try:
+            return _loaded(place, text, path)
+        except (ValueError, OSError):
+            before, text = text, _read(place / JSON_FILE, path)
+            if text == before:  # else someone has saved meanwhile, and taken the old arrays away
+                raise
+    return _loaded(place, text, path)
+
+
+def migrate_folder(path: str | os.PathLike[str]) -> None:
+    """Write the model in the folder `path` again, in the newest format and all that it says as before."""
+    save_folder(path, *load_folder(path))
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Raise now what `save_folder` would raise after hours of training: a foreign folder, or one without permission."""
     place = _resolved(path)
     _refuse_foreign(place, path)
-    trial = _sibling(place, "trial")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        trial.mkdir()
-        trial.rmdir()
+        if place.exists():
+            files.try_to_write(place)
+        else:
+            trial = place.with_name(f".{place.name}.trial-{secrets.token_hex(4)}")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            trial.mkdir()
+            trial.rmdir()
     except OSError as error:
         what = f"A model cannot be saved to '{path}' ({_reason(error)})."
         raise _like(error, f"{what} Choose a folder you may write to.") from error
@@ -107,9 +99,33 @@ def _resolved(path: str | os.PathLike[str]) -> Path:
     return Path(path).resolve()
 
 
-def _sibling(place: Path, purpose: str) -> Path:
-    """A new name in the same folder, hence in the same file system."""
-    return place.with_name(f".{place.name}.{purpose}-{secrets.token_hex(4)}")
+def _save(place: Path, text: bytes, payload: bytes) -> None:
+    old = _described(place)
+    file = place / description.arrays_file(payload)
+    try:
+        files.replace(file, payload)
+        files.replace(place / JSON_FILE, text)
+    finally:
+        _tidy(place, old)
+
+
+def _tidy(place: Path, old: description.Description | None) -> None:
+    """Remove what belongs to no model: files of killed saves, and arrays that model.json does not name."""
+    now = _described(place)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(place):
+            is_stray = description.is_arrays_file(name) and (now is None or name != now.file)
+            if files.is_leftover(name) or (is_stray and (now is not None or not (place / JSON_FILE).exists())):
+                (place / name).unlink(missing_ok=True)
+        if old is not None and now is not None and old.version == 1 and now.version > 1:
+            (place / FIRST_ARRAYS_FILE).unlink(missing_ok=True)
+
+
+def _described(place: Path) -> description.Description | None:
+    """What the folder holds; None where that cannot be told."""
+    with contextlib.suppress(ValueError, OSError):
+        return description.decode(files.read_regular(place / JSON_FILE))
+    return None
 
 
 def _refuse_foreign(place: Path, path: str | os.PathLike[str]) -> None:
@@ -119,7 +135,9 @@ def _refuse_foreign(place: Path, path: str | os.PathLike[str]) -> None:
     if not place.is_dir():
         raise FileExistsError(f"'{path}' is a file; a model is saved as a folder. Choose another path.")
     try:
-        ours = not any(place.iterdir()) or _is_casimir(json.loads((place / _JSON).read_bytes()))
+        ours = description.is_ours(files.read_regular(place / JSON_FILE))
+    except FileNotFoundError:
+        ours = all(files.is_leftover(name) or description.is_arrays_file(name) for name in os.listdir(place))
     except (OSError, ValueError):
         ours = False
     if not ours:
@@ -138,70 +156,48 @@ def _encode_arrays(arrays: Mapping[str, np.ndarray]) -> bytes:
     return bytes(safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
 
 
-def _encode_description(kind: str, meta: Mapping[str, Any], payload: bytes) -> bytes:
-    description = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "library_version": __version__,
-        "kind": kind,
-        "meta": dict(meta),
-        "arrays": {"bytes": len(payload), "sha256": hashlib.sha256(payload).hexdigest()},
-    }
-    try:
-        text = json.dumps(description, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
-        return (text + "\n").encode()
-    except (TypeError, ValueError) as error:
-        what = f"meta cannot be written as JSON ({error}); use strings, finite numbers, lists and dicts."
-        raise (TypeError(what) if isinstance(error, TypeError) else ValueError(what)) from None
+def _left_behind(place: Path) -> list[Path]:
+    """Models that earlier versions moved aside when they were killed between two renames."""
+    return sorted(place.parent.glob(f".{glob.escape(place.name)}.previous-*")) if place.parent.is_dir() else []
 
 
-def _plain(value: object) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is a {type(value).__name__}")
-
-
-def _write(file: Path, data: bytes) -> None:
-    with open(file, "xb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make names and renames durable; not every system can, and there it is not needed."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _move_into_place(fresh: Path, place: Path) -> None:
-    if not place.exists():
-        fresh.rename(place)
-        return
-    previous = _sibling(place, "previous")
-    try:
-        place.rename(previous)
-        fresh.rename(place)
-    except BaseException:
-        if previous.exists() and not place.exists():
-            previous.rename(place)
-        raise
-    for extra in previous.iterdir():
-        if extra.name not in (_ARRAYS, _JSON):
-            extra.rename(place / extra.name)
-    shutil.rmtree(previous, ignore_errors=True)
+def _recover(place: Path) -> None:
+    """Put a model that was moved aside back, with all that was in its folder."""
+    left = _left_behind(place)
+    if left and not place.exists():
+        with contextlib.suppress(OSError):
+            left[-1].rename(place)
 
 
 # --- reading
 
 
-def _read(file: Path, path: str | os.PathLike[str]) -> bytes:
+def _loaded(
+    place: Path, text: bytes, path: str | os.PathLike[str]
+) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     try:
-        return file.read_bytes()
+        found = description.decode(text)
+        payload = _read(place / found.file, path, found.n_bytes)
+        found.check_arrays(payload)
+        arrays = _decode_arrays(payload, found.file)
+    except description.Foreign:
+        raise ValueError(
+            f"'{path}' is not a casimir model: its {JSON_FILE} was written by something else. Check the path."
+        ) from None
+    except description.TooNew as error:
+        raise ValueError(f"'{path}' {error}") from None
+    except description.Damaged as error:
+        raise _damaged(path, str(error)) from None
+    _log.info("loaded a model of the kind %r from %s, written by casimir %s", found.kind, path, found.writer)
+    return found.kind, found.meta, arrays
+
+
+def _read(file: Path, path: str | os.PathLike[str], n_bytes: int | None = None) -> bytes:
+    """Of a file that should have n_bytes, which is looked at before it is read."""
+    try:
+        if n_bytes is not None and file.stat().st_size != n_bytes:
+            raise description.Damaged(f"{file.name} has {file.stat().st_size} bytes instead of {n_bytes}")
+        return files.read_regular(file)
     except FileNotFoundError:
         raise ValueError(
             f"'{path}' is not a complete casimir model: it has no {file.name}. Give the folder that was saved."
@@ -210,38 +206,18 @@ def _read(file: Path, path: str | os.PathLike[str]) -> bytes:
         raise _like(error, f"'{file}' cannot be read ({_reason(error)}). Check its permissions.") from error
 
 
-def _decode_description(file: Path, path: str | os.PathLike[str]) -> dict[str, Any]:
-    data = _read(file, path)
+def _decode_arrays(payload: bytes, file: str) -> dict[str, np.ndarray]:
+    import safetensors.numpy
+
     try:
-        description = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"{_JSON} is not valid JSON: {error}") from None
-    if not _is_casimir(description):
-        raise ValueError(f"'{path}' is not a casimir model: its {_JSON} was written by something else. Check the path.")
-    found, writer = description.get("format_version"), description.get("library_version")
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise _damaged(path, f"{_JSON} has the format version {found!r}")
-    if found > FORMAT_VERSION:
-        raise ValueError(
-            f"'{path}' has model format {found}, written by casimir {writer}; casimir {__version__} reads "
-            f"formats up to {FORMAT_VERSION}. Upgrade casimir to load it."
-        )
-    for name, needed in (("kind", str), ("meta", dict), ("arrays", dict)):
-        if not isinstance(description.get(name), needed):
-            raise _damaged(path, f"{_JSON} has no proper {name!r}")
-    result: dict[str, Any] = description
-    return result
-
-
-def _is_casimir(description: object) -> bool:
-    return isinstance(description, dict) and description.get("format") == FORMAT
-
-
-def _check_payload(payload: bytes, expected: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    if len(payload) != expected.get("bytes"):
-        raise _damaged(path, f"{_ARRAYS} has {len(payload)} bytes instead of {expected.get('bytes')}")
-    if hashlib.sha256(payload).hexdigest() != expected.get("sha256"):
-        raise _damaged(path, f"the checksum of {_ARRAYS} does not match")
+        arrays = safetensors.numpy.load(payload)
+    except (safetensors.SafetensorError, ValueError, TypeError, LookupError, OverflowError) as error:
+        what = f"of the type {error}, which no model has" if isinstance(error, KeyError) else str(error)
+        raise description.Damaged(f"{file} cannot be read: {what}") from None
+    for name, array in arrays.items():
+        if array.dtype.name not in _DTYPES:
+            raise description.Damaged(f"{file} has the array {name!r} of {array.dtype}, which no model has")
+    return {name: np.array(array) for name, array in arrays.items()}
 
 
 # --- messages
@@ -252,8 +228,7 @@ def _damaged(path: str | os.PathLike[str], what: str) -> ValueError:
 
 
 def _interrupted(place: Path) -> str:
-    """A power cut between two renames leaves the old model under this name."""
-    left = sorted(place.parent.glob(f".{glob.escape(place.name)}.previous-*")) if place.parent.is_dir() else []
+    left = _left_behind(place)
     return (
         f" A save was interrupted there; the model before it is in '{left[-1]}', rename it to use it." if left else ""
     )

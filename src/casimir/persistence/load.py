@@ -26,5 +26,5 @@ def load(path: str | os.PathLike[str]) -> Any:
         return decode(meta, arrays)
     except ValueError as error:
         raise ValueError(f"The model in '{path}' cannot be loaded: {error}") from None
-    except (TypeError, LookupError, ArithmeticError) as error:  # an entry of another type, such as 1e400 for a count
+    except (TypeError, LookupError, ArithmeticError, AttributeError) as error:  # an entry of another type
         raise ValueError(f"The model in '{path}' cannot be loaded: the model file is damaged: {error}.") from None

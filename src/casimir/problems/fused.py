@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros
+from casimir._arrays import aligned_zeros, frozen
 from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import flat_labels
@@ -282,7 +282,8 @@ def tree_problem(
         )
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
     weights = () if shared is None else (shared.cells, shared.n_weights)
-    return core.linear_tree(*features, model.n_labels, *structure.order, y, fixed_nodes, fixed_pairs, truth, *weights)
+    order = [frozen(positions) for positions in structure.order]  # those of an unpickled structure can be written to
+    return core.linear_tree(*features, model.n_labels, *order, y, fixed_nodes, fixed_pairs, truth, *weights)
 
 
 def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:

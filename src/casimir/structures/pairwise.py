@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._arrays import frozen
 from casimir._validate import as_float, check_finite_parts, finite_float, flat_labels, sequence_of
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows, segment_sums
 from casimir.structures.base import check_layout, check_mixture, weighted_counts
@@ -23,6 +24,10 @@ class EdgeLists:
 
     ends: IntArray
     offsets: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ends", frozen(self.ends))
+        object.__setattr__(self, "offsets", frozen(self.offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._arrays import frozen
 from casimir._native import core
 from casimir._validate import positive_float, positive_int, ragged_float, sequence_of
 from casimir.scores import IntArray, Scores, offsets_of, ragged_rows
@@ -42,7 +43,7 @@ class Tree(AllowedLabels, LabelledGraph):
         given = [_parent_array(a, i) for i, a in enumerate(sequence_of(parents, "parents"))]
         flat = np.concatenate([np.zeros(0, dtype=np.int64), *given])
         offsets = offsets_of([len(a) for a in given])
-        self.order = core.tree_order(flat, offsets)
+        self.order = tuple(frozen(a) for a in core.tree_order(flat, offsets))
         nodes = np.arange(len(flat)) - np.repeat(offsets[:-1], np.diff(offsets))
         self._edges = EdgeLists(np.stack([nodes, flat], axis=1), offsets)
         self.allowed, self.labels = self._mask(allowed, "allowed", 2), self._masks(labels)
@@ -99,7 +100,7 @@ class Tree(AllowedLabels, LabelledGraph):
         chosen = np.arange(len(self))[examples]
         rows, _ = ragged_rows(self._edges.offsets, chosen)
         part = copy.copy(self)  # the order of each tree is known
-        part.order = tuple(a[rows] for a in self.order)
+        part.order = tuple(frozen(a[rows]) for a in self.order)
         part._edges = self._edges.select(chosen)
         part.labels = None if self.labels is None else self.labels.select(chosen)
         part._seen = self._seen.select(chosen)

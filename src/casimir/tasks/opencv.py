@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from casimir._warnings import warn
+
+_PIXELS = 2**27  # of an image at most, unless the environment says otherwise
+_COMPLAINT = "Corrupt JPEG data"
+_ONE_AT_A_TIME = Lock()
+
 
 def opencv() -> Any:
     """The module cv2, or an ImportError that says what to install."""
+    os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(_PIXELS))  # OpenCV reads it when it is loaded
     try:
         import cv2
     except ImportError:
@@ -35,14 +47,48 @@ def read_bytes(file: str | os.PathLike[str]) -> bytes:
 def decode_image(data: bytes, flag: int, file: str | os.PathLike[str]) -> npt.NDArray[Any]:
     """The pixels of an encoded image as OpenCV has them (blue, green, red). flag: one of cv2.IMREAD_*"""
     # Not cv2.imread, which cannot open every name on every system and does not say why it failed.
-    cv2 = opencv()
-    try:
-        pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), flag) if data and not is_cut(data) else None
-    except cv2.error:  # such as more pixels than OpenCV is willing to read
-        pixels = None
+    pixels = decoded(opencv(), data, flag, file)
     if pixels is None:
         raise ValueError(f"'{file}' is not an image that OpenCV can read, or it is damaged.")
-    return np.asarray(pixels)
+    return pixels
+
+
+def decoded(cv2: Any, data: bytes, flag: int, file: str | os.PathLike[str]) -> npt.NDArray[Any] | None:
+    """The pixels, None for what is no image; a warning names a file of which the decoder says that it is damaged."""
+    if not data or is_cut(data):
+        return None
+    try:
+        with _overheard() as said:
+            pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), flag)
+    except cv2.error:  # such as more pixels than OpenCV is willing to read
+        return None
+    if said and pixels is not None:
+        warn(f"'{file}' is damaged ({said[0]}); what could be read of it is used.")
+    return None if pixels is None else np.asarray(pixels)
+
+
+@contextmanager
+def _overheard() -> Iterator[list[str]]:
+    """What the JPEG decoder writes to stderr meanwhile, of all files one after another; it says it nowhere else."""
+    said: list[str] = []
+    with _ONE_AT_A_TIME, tempfile.TemporaryFile() as heard:
+        try:
+            before = os.dup(2)
+        except OSError:  # there is no stderr
+            yield said
+            return
+        os.dup2(heard.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+            heard.seek(0)
+            for line in heard.read().decode(errors="replace").splitlines():
+                if _COMPLAINT in line:
+                    said.append(line)
+                else:
+                    sys.stderr.write(line + "\n")
 
 
 def decode_rgb(data: bytes, file: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:

@@ -6,10 +6,11 @@ import gzip
 import os
 import secrets
 import shutil
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+
+from casimir.tasks.data_files import read_data, unpacked
 
 STDIO = "-"  # stdin in the place of a file to read, stdout in the place of one to write
 
@@ -32,16 +33,25 @@ def read_text(path: str | Path, encoding: str, what: str) -> str:
             where = f", line {line}: byte 0x{data[error.start]:02x} at position {error.start}"
         guess = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
         raise ValueError(f"{path}{where} is not {encoding} text; try --encoding {guess}") from None
+    _check_line_ends(text, str(path))
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise ValueError(f"{path}, line {line}: NUL character, so this is not {encoding} text; try --encoding utf-16")
     return text
 
 
+def _check_line_ends(text: str, name: str) -> None:
+    """Files of old Macs would be one long line."""
+    if "\r" in text and text.count("\r") - text.count("\r\n") > text.count("\n"):
+        raise ValueError(
+            f"{name} has lines that end in a carriage return alone. Convert it, as by: tr '\\r' '\\n' < {name}"
+        )
+
+
 def _bytes(path: Path) -> bytes:
     """Of a file, unpacked if its name ends in .gz; "-" is stdin."""
-    data = sys.stdin.buffer.read() if str(path) == STDIO else path.read_bytes()
-    return gzip.decompress(data) if path.suffix == ".gz" else data
+    data = read_data(path, is_stdin=str(path) == STDIO)
+    return unpacked(data, str(path)) if path.suffix == ".gz" else data
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -366,8 +366,10 @@ def _instances(contract: StructureContract, elements: st.SearchStrategy[float]) 
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Oracles use this many threads; their number is looked up once per process, so it has to be forgotten."""
-    with mock.patch.dict(os.environ, CASIMIR_NUM_THREADS=str(count)):
+    """Oracles use this many threads, more than there are CPUs if need be; their number is looked up once per process,
+    so it has to be forgotten."""
+    here = mock.patch("casimir._threads.allowed_cpus", return_value=count)
+    with here, mock.patch.dict(os.environ, CASIMIR_NUM_THREADS=str(count)):
         n_threads.cache_clear()
         assert n_threads() == count
         yield

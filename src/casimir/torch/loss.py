@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from casimir._threads import at_most
 from casimir._validate import positive_float, positive_int
 from casimir.costs import Cost
 from casimir.smoothing import Entropy, Hard, Smoothing
@@ -22,10 +25,24 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _REDUCTIONS = ("mean", "sum", "none", "token_mean")
 
 
-def _uncompiled(method: Method) -> Method:
-    """torch.compile goes around the method: oracles are not torch's to compile."""
+def _outside_of_torch(method: Method) -> Method:
+    """A method whose oracles are not torch's to compile or to transform, but use no more threads than torch."""
+
+    @functools.wraps(method)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with at_most(torch.get_num_threads()):
+                return method(*args, **kwargs)
+        except RuntimeError as error:
+            if "data pointer" not in str(error):
+                raise
+            raise RuntimeError(
+                "torch.func (grad, vmap, jacrev, ...) cannot go through StructuredLoss, whose oracles are outside of "
+                "torch. Use loss.backward() or torch.autograd.grad."
+            ) from None
+
     disable: Any = torch.compiler.disable
-    kept: Method = disable(method)
+    kept: Method = disable(run)
     return kept
 
 
@@ -38,6 +55,11 @@ class TopOutputs(NamedTuple):
 
     value: Tensor
     outputs: Tensor | list[Tensor]
+
+
+def _stacked(ranks: Sequence[Tensor], count: int) -> Tensor:
+    """[count, ...]"""
+    return torch.stack(list(ranks))[:count]
 
 
 class StructuredLoss(nn.Module):
@@ -64,11 +86,13 @@ class StructuredLoss(nn.Module):
         others       as their `layout` says, see casimir.structures.TensorLayout
 
     What the mask leaves out, and every row whose target is ignore_index, is not there: a chain joins the positions on
-    both sides of a hole, a matching has no such row, a candidate is not in the list. An example all of whose targets
-    are ignored has loss 0 and does not count in the mean. Masked scores may be anything, NaN too, and have gradient 0.
+    both sides of a hole, a matching has no such row, a candidate is not in the list. An example of which nothing is
+    left has loss 0, does not count in the mean, and is decoded as ignore_index. Masked scores may be anything, NaN too,
+    and have gradient 0.
 
     The oracles run on the CPU in float64: the kept scores are gathered once, and gradients scattered once, in the
-    precision and on the device of the scores. There is no second derivative, and torch.compile goes around the loss.
+    precision and on the device of the scores. There is no second derivative, and torch.compile goes around the loss;
+    torch.func cannot go through it.
     """
 
     def __init__(
@@ -88,8 +112,6 @@ class StructuredLoss(nn.Module):
             raise TypeError(
                 f"structure is a {type(structure).__name__}; it must be a structure such as Chain(n_labels)."
             )
-        if reduction not in _REDUCTIONS:
-            raise ValueError(f"reduction={reduction!r}; it must be one of {', '.join(map(repr, _REDUCTIONS))}.")
         if cost is not None and not callable(getattr(cost, "parts", None)):
             raise TypeError(f"cost is a {type(cost).__name__}; it must be None or a cost such as Hamming().")
         if smoothing is None:
@@ -99,7 +121,18 @@ class StructuredLoss(nn.Module):
         self.structure, self.cost, self.smoothing = structure, cost, smoothing
         self.mu, self.reduction, self.ignore_index = positive_float(mu, "mu"), reduction, int(ignore_index)
 
-    @_uncompiled
+    @property
+    def reduction(self) -> str:
+        """How the losses of examples become one number; may be set anew."""
+        return self._reduction
+
+    @reduction.setter
+    def reduction(self, reduction: str) -> None:
+        if reduction not in _REDUCTIONS:
+            raise ValueError(f"reduction={reduction!r}; it must be one of {', '.join(map(repr, _REDUCTIONS))}.")
+        self._reduction = reduction
+
+    @_outside_of_torch
     def forward(
         self,
         scores: Any,
@@ -134,7 +167,7 @@ class StructuredLoss(nn.Module):
         counted = {"mean": weights.sum(), "sum": 1.0, "token_mean": nodes.rows.counts @ weights}
         return losses.sum() / max(float(counted[self.reduction]), 1.0)
 
-    @_uncompiled
+    @_outside_of_torch
     @torch.no_grad()
     def decode(self, scores: Any, mask: Any = None, **parts: Any) -> Any:
         """The best outputs, int64 in the shape of the targets with ignore_index where the mask is off; no cost.
@@ -143,27 +176,31 @@ class StructuredLoss(nn.Module):
         all outputs have the same size, as those of Candidates.
         """
         problem = self._problem(scores, mask, **parts)
-        return as_given(problem.nodes, problem.structure.max(problem.scores).outputs, self.ignore_index)
+        best = problem.structure.max(problem.scores).outputs if len(problem.chosen) else []
+        return as_given(problem.nodes, best, self.ignore_index)
 
-    @_uncompiled
+    @_outside_of_torch
     @torch.no_grad()
     def topk(self, scores: Any, k: int, mask: Any = None, **parts: Any) -> TopOutputs:
         """The k best outputs and their scores; arguments as those of decode."""
         k, problem = positive_int(k, "k"), self._problem(scores, mask, **parts)
-        top, nodes = problem.structure.topk(problem.scores, k), problem.nodes
+        nodes, left = problem.nodes, problem.chosen
+        values, found, counts = np.full((len(nodes), k), -np.inf), [], np.zeros(len(nodes), dtype=np.int64)
+        if len(left):
+            top = problem.structure.topk(problem.scores, k)
+            values[left], found, counts[left] = top.value, top.outputs, [len(y) for y in top.outputs]
         # Outputs are put back rank by rank; where an example has fewer, its last one stands in and is removed.
-        rows = ([y[min(j, len(y) - 1)] for y in top.outputs] for j in range(k))
+        rows = ([y[min(j, len(y) - 1)] for y in found] for j in range(k))
         ranks = [as_given(nodes, outputs, self.ignore_index) for outputs in rows]
-        counts = [len(y) for y in top.outputs]
-        value = torch.from_numpy(top.value).to(nodes.tensor)
+        value = torch.from_numpy(values).to(nodes.tensor)
         if not all(isinstance(rank, Tensor) for rank in ranks):
             lists = zip(*ranks, strict=True)
-            return TopOutputs(value, [torch.stack(y[:n]) for y, n in zip(lists, counts, strict=True)])
+            return TopOutputs(value, [_stacked(y, n) for y, n in zip(lists, counts.tolist(), strict=True)])
         outputs = torch.stack([rank for rank in ranks if isinstance(rank, Tensor)], dim=1)
-        outputs[torch.arange(k) >= torch.tensor(counts)[:, None]] = self.ignore_index
+        outputs[torch.arange(k) >= torch.from_numpy(counts)[:, None]] = self.ignore_index
         return TopOutputs(value, outputs)
 
-    @_uncompiled
+    @_outside_of_torch
     def marginals(
         self,
         scores: Any,

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from casimir._threads import at_most
 from casimir.curvature import hessian_product
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
@@ -79,7 +80,8 @@ class _MarginalsFunction(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
         problem: Problem = ctx.problem
         v = _direction(problem, ctx.found, ctx.grid, *upstream)
-        moved = hessian_product(ctx.oracle[0], problem.structure, problem.scores, ctx.oracle[1], ctx.found, v)
+        with at_most(torch.get_num_threads()):
+            moved = hessian_product(ctx.oracle[0], problem.structure, problem.scores, ctx.oracle[1], ctx.found, v)
         found = problem.gradients(moved, np.ones(len(problem.chosen)), ctx.needs_input_grad[4:])
         return None, None, None, None, *differentiated_once(found, upstream, problem.tensors)
 

@@ -36,12 +36,6 @@ class Nodes:
         mask, self._columns = self._split(mask)
         self.rows = read_rows(self.given, mask, lengths, "scores")
         self._check_holes()
-        empty = np.flatnonzero(self.rows.counts == 0)
-        if len(empty):
-            raise ValueError(
-                f"Example {empty[0]} has nothing left: its mask is False everywhere, or it is empty. Leave it out of "
-                "the batch."
-            )
 
     def __len__(self) -> int:
         return len(self.rows)

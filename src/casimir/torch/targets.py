@@ -104,15 +104,18 @@ def _place(nodes: Nodes, example: IntArray | None, k: int) -> list[int]:
 
 
 def as_given(nodes: Nodes, outputs: list[IntArray], ignore_index: int) -> Tensor | list[Tensor]:
-    """Outputs of all examples in the numbering of the tensors given; what is not there is ignore_index."""
-    y, sizes = np.concatenate([np.zeros(0, dtype=np.int64), *outputs]), [len(part) for part in outputs]
+    """Outputs of the examples that are left, numbered as in the tensors given; what is not there is ignore_index."""
+    y, sizes = np.concatenate([np.zeros(0, dtype=np.int64), *outputs]), np.zeros(len(nodes), dtype=np.int64)
+    sizes[nodes.chosen()] = [len(part) for part in outputs]
     _check_sizes(nodes, sizes)
     if isinstance(nodes.layout.numbers, str):
         axis, example = nodes.axis(nodes.layout.numbers), np.repeat(np.arange(len(nodes)), sizes)
         y = y if axis.kept is None else axis.position[axis.offsets[:-1][example] + y]
-    device = nodes.tensor.device
-    if nodes.layout.output_size is not None:
-        return torch.from_numpy(y.reshape(len(nodes), *map(int, nodes.layout.output))).to(device)
+    device, size = nodes.tensor.device, nodes.layout.output_size
+    if size is not None:
+        found = np.full((len(nodes), size), ignore_index)
+        found[nodes.chosen()] = y.reshape(-1, size)
+        return torch.from_numpy(found.reshape(len(nodes), *map(int, nodes.layout.output))).to(device)
     rows = nodes.rows if nodes.layout.output_per_row else _rows_of_own(sizes, isinstance(nodes.given, Tensor))
     flat = np.full(rows.bounds[-1], ignore_index)
     flat[rows.numbers] = y
@@ -121,10 +124,11 @@ def as_given(nodes: Nodes, outputs: list[IntArray], ignore_index: int) -> Tensor
     return [torch.from_numpy(part).to(device) for part in split_flat(flat, rows.bounds)]
 
 
-def _check_sizes(nodes: Nodes, sizes: list[int]) -> None:
+def _check_sizes(nodes: Nodes, sizes: IntArray) -> None:
     """Whether outputs have as many numbers as the layout says."""
-    size = nodes.rows.counts if nodes.layout.output_per_row else nodes.layout.output_size
-    bad = np.flatnonzero(np.array(sizes) != (sizes if size is None else size))
+    left, size = nodes.chosen(), nodes.rows.counts if nodes.layout.output_per_row else nodes.layout.output_size
+    needed = sizes if size is None else np.broadcast_to(size, sizes.shape)
+    bad = left[sizes[left] != needed[left]]
     if len(bad):
         i = int(bad[0])
         raise ValueError(
@@ -132,9 +136,9 @@ def _check_sizes(nodes: Nodes, sizes: list[int]) -> None:
         )
 
 
-def _rows_of_own(sizes: list[int], padded: bool) -> Rows:
+def _rows_of_own(sizes: IntArray, padded: bool) -> Rows:
     """The places of outputs that have sizes of their own."""
     if not padded:
-        return Rows.of(np.array(sizes), None, None)
-    width = max(sizes, default=0)
-    return Rows.of(np.full(len(sizes), width), width, (np.arange(width) < np.array(sizes)[:, None]).reshape(-1))
+        return Rows.of(sizes, None, None)
+    width = int(np.max(sizes, initial=0))
+    return Rows.of(np.full(len(sizes), width), width, (np.arange(width) < sizes[:, None]).reshape(-1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 import casimir as cs
 from casimir.datasets.handwriting import make_words
+from casimir.persistence import load_folder, save_folder
 from casimir.tasks.ocr import WordImages, letter_scores, words_of
 from casimir.tasks.ocr.model import OCRModel, train
 from casimir.tasks.training import Training
@@ -55,15 +55,14 @@ def test_save_and_load_read_the_same(model: OCRModel, held_out: WordImages, tmp_
 
 def test_damaged_models_are_refused(model: OCRModel, learned: WordImages, tmp_path: Path) -> None:
     model.save(tmp_path / "m")
-    description = tmp_path / "m" / "model.json"
-    original = json.loads(description.read_text())
+    kind, meta, arrays = load_folder(tmp_path / "m")
     for change, message in [
         ({"feature_set": "newer"}, "'newer'"),
         ({"feature_set": "pixels"}, "weights for 289 features; 'pixels' has 129"),
         ({"folds": None}, "damaged"),
         ({"tagger": {}}, "damaged"),
     ]:
-        description.write_text(json.dumps({**original, "meta": {**original["meta"], **change}}))
+        save_folder(tmp_path / "m", kind, {**meta, **change}, arrays)
         with pytest.raises(ValueError, match=message):
             cs.load(tmp_path / "m")
 

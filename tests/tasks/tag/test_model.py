@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import casimir as cs
 from casimir.datasets import news_path
+from casimir.persistence import load_folder, save_folder
 from casimir.tasks.ner import Corpus, Scheme, convert, parse_conll, read_conll, spans
 from casimir.tasks.tag.held_out import HeldOut
 from casimir.tasks.tag.model import TagModel, load_model, train
@@ -141,14 +141,13 @@ def test_loading_refuses_other_models_and_damage(tmp_path: Path, model: TagModel
     with pytest.raises(ValueError, match="holds a SequenceTagger"):
         load_model(tmp_path / "tagger")
     model.save(tmp_path / "m")
-    description = tmp_path / "m" / "model.json"
-    original = json.loads(description.read_text())
+    kind, meta, arrays = load_folder(tmp_path / "m")
     for change, message in [
         ({"feature_set": "newer"}, "'newer'"),
         ({"scheme": "XYZ"}, "damaged"),
         ({"tagger": {}}, "damaged"),
     ]:
-        description.write_text(json.dumps({**original, "meta": {**original["meta"], **change}}))
+        save_folder(tmp_path / "m", kind, {**meta, **change}, arrays)
         with pytest.raises(ValueError, match=message):
             load_model(tmp_path / "m")
 

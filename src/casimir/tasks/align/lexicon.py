@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir.persistence.labels import distinct_strings
 from casimir.scores import FloatArray, IntArray
 from casimir.tasks.align.translation import posterior, translations
 from casimir.tasks.arrays import checked_array
@@ -129,7 +130,8 @@ class Lexicon:
     def from_parts(cls, name: str, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Lexicon:
         """What `to_parts` gave; a ValueError when it does not fit together."""
         letters = None if meta["letters"] is None else int(meta["letters"])
-        source, target = ({str(w): i for i, w in enumerate(meta[side])} for side in ("source", "target"))
+        words = (distinct_strings(meta[side], "words") for side in ("source", "target"))
+        source, target = ({word: i for i, word in enumerate(own)} for own in words)
         keys = checked_array(arrays, f"{name}.keys", (None,), np.int64)
         sizes = {"forward_null": target, "target_count": target, "backward_null": source, "source_count": source}
         given = {k: checked_array(arrays, f"{name}.{k}", (len(sizes.get(k, keys)),)) for k in _ARRAYS if k != "keys"}

@@ -26,6 +26,7 @@ from casimir.tasks.arrays import checked_array
 from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "align"
+_MOST_LINKS = 100  # of a word
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ def train(
     if missed == "auto" and not wrong > 0.0:
         raise ValueError(f"wrong={wrong}; missed='auto' is a multiple of it. Give missed a number, or a larger wrong.")
     lam = how.lam_or(1.0 / len(bitext))
-    fertility = needed_fertility(bitext.gold) if fertility is None else positive_int(fertility, "fertility")
+    fertility = needed_fertility(bitext.gold) if fertility is None else _fertility(fertility)
     say(f"Counting the words of {len(bitext) + sum(map(len, text)):,} pairs")
     features, shapes = CellFeatures.learned(bitext, text), shapes_of(bitext)
     matrices = features.of_all(bitext, labelled=True)
@@ -127,10 +128,18 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> A
         if not any(name.startswith(PREFIX) for name in names):
             return _with_names(AlignModel(features, w, run, thresholds=thresholds), names)
         guess = LinkGuess.from_arrays(meta["guess"], arrays, len(features.names()))
-        fertility, missed = positive_int(meta["fertility"], "fertility"), float(meta["missed"])
+        fertility, missed = _fertility(meta["fertility"]), float(meta["missed"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     return _with_names(AlignModel(features, w, run, guess, fertility, missed, thresholds), names)
+
+
+def _fertility(given: Any) -> int:
+    """Words are copied as often as they may be linked, so a model cannot ask for any number."""
+    fertility = positive_int(given, "fertility")
+    if fertility > _MOST_LINKS:
+        raise ValueError(f"fertility={fertility}; a word has {_MOST_LINKS} links at most.")
+    return fertility
 
 
 def _with_names(model: AlignModel, names: list[str]) -> AlignModel:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir.scores import IntArray
-from casimir.tasks.opencv import is_cut, read_bytes
+from casimir.tasks.opencv import decoded, read_bytes
 from casimir.tasks.text import read_text
 
 CLASS = "class"  # the column that says what the object is, where there are several kinds
@@ -133,12 +133,7 @@ def _read_pixels(file: Path, where: str) -> npt.NDArray[np.uint8]:
         raise ImportError('Reading image files needs OpenCV; install it with pip install "casimir[vision]".') from None
     if not file.is_file():
         raise FileNotFoundError(f"{where}: there is no file '{file}'. Names are relative to the table's folder.")
-    data = read_bytes(file)
-    try:  # OpenCV fails on an empty file, and on one with more pixels than it is willing to read
-        usable = data and not is_cut(data)
-        pixels = cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR) if usable else None
-    except cv2.error:
-        pixels = None
+    pixels = decoded(cv2, read_bytes(file), cv2.IMREAD_COLOR, file)
     if pixels is None:
         raise ValueError(f"{where}: '{file}' is not an image that OpenCV can read, or it is damaged. Use PNG or JPEG.")
     return np.ascontiguousarray(pixels[:, :, ::-1])

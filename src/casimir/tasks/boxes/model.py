@@ -24,6 +24,7 @@ from casimir.tasks.boxes.metrics import BoxScores, box_scores, centre_boxes, rel
 from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "boxes"
+_LARGEST_CELL = 2**12  # pixels on a side
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,8 @@ def train(
     track    wraps the list of images to look at, e.g. to show progress
     """
     cell, n_words, boxes = positive_int(cell, "cell"), positive_int(n_words, "n_words"), boxes_of(images)
+    if cell > _LARGEST_CELL:
+        raise ValueError(f"cell={cell}; it must be {_LARGEST_CELL} pixels at most.")
     if not len(images):
         raise ValueError("Training needs at least one image.")
     lam = how.lam_or(1.0 / len(images))
@@ -108,6 +111,6 @@ def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> B
     centres = checked_array(arrays, "centres", (None, N_DESCRIPTORS))
     w, share = checked_array(arrays, "w", (len(centres),)), checked_array(arrays, "share", (2,))
     mean, scale = (checked_array(arrays, name, (N_DESCRIPTORS,)) for name in ("mean", "scale"))
-    if cell < 1:
-        raise ValueError(f"the model file is damaged: its cells have {cell} pixels.")
+    if not 1 <= cell <= _LARGEST_CELL or not (scale > 0.0).all():  # images are padded to whole cells
+        raise ValueError(f"the model file is damaged: its cells have {cell} pixels, of a scale {scale.min()} at least.")
     return BoxesModel(cell, VisualWords(mean, scale, centres), w, share, run)

@@ -16,7 +16,8 @@ from casimir.losses import loss_named
 from casimir.models import LinearTreeModel, WeightRows
 from casimir.objective import Objective
 from casimir.persistence import save_folder
-from casimir.persistence.arrays import decode_rows, encode_rows
+from casimir.persistence.arrays import decode_rows, encode_rows, shape_of_rows
+from casimir.persistence.labels import distinct_strings
 from casimir.problems import decode_trees
 from casimir.scores import FloatArray
 from casimir.structures.tree import Tree
@@ -142,22 +143,23 @@ def classes_of(labels: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> DeprelModel:
     """The model that `DeprelModel.save` wrote."""
     try:
-        classes, n_features = tuple(map(str, meta["classes"])), int(meta["n_features"])
+        classes, n_features = tuple(distinct_strings(meta["classes"], "labels")), int(meta["n_features"])
         subtypes, edges, run = bool(meta["subtypes"]), bool(meta["edges"]), Run.from_dict(meta["run"])
         versions = int(meta["hash_version"]), int(meta["features_version"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
     if versions != (HASH_VERSION, FEATURES_VERSION):
         raise ValueError(
             "it was trained with another version of the features. Load it with the casimir that wrote it, or train a "
             "new model."
         )
-    rows = decode_rows("weights", arrays)
+    shape = shape_of_rows("weights", arrays)
     weights = WeightRows(n_features, len(classes))
-    if not classes or n_features < 1 or rows.shape != (weights.n_rows, weights.stride):
-        raise ValueError(f"the model file is damaged: weights {list(rows.shape)} do not fit {len(classes)} labels.")
-    if not np.isfinite(rows).all():
-        raise ValueError("the model file is damaged: it has weights that are NaN or infinite.")
+    if not classes or n_features < 1 or shape != (weights.n_rows, weights.stride):
+        raise ValueError(f"the model file is damaged: weights {list(shape)} do not fit {len(classes)} labels.")
+    rows = decode_rows("weights", arrays)
+    if rows[:, len(classes) :].any():
+        raise ValueError("the model file is damaged: it has weights of labels that are not there.")
     return DeprelModel(np.ascontiguousarray(rows).reshape(-1), classes, subtypes, edges, n_features, run)
 
 

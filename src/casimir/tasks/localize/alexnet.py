@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from casimir._threads import n_threads
 from casimir.scores import IntArray
+from casimir.tasks.data_files import read_npz
 from casimir.tasks.localize.descriptors import Described
 from casimir.tasks.localize.pictures import Pixels
 from casimir.tasks.opencv import opencv
@@ -169,9 +169,8 @@ def _checked_weight(file: Path, name: str, given: Mapping[str, Any], shape: tupl
 
 def _read_npz(file: Path) -> dict[str, Any]:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        return read_npz(file)
+    except (OSError, ValueError) as error:
         raise ValueError(f"'{file}' cannot be read as an .npz file ({error}). {WEIGHTS_ADVICE}") from None
 
 

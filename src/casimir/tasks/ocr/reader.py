@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from casimir.scores import offsets_of
+from casimir.tasks.data_files import read_data, read_npz, unpacked
 from casimir.tasks.ocr.words import HEIGHT, LETTERS, WIDTH, WordImages
 
 _PIXELS = HEIGHT * WIDTH
@@ -60,10 +60,10 @@ def _read_text(file: Path) -> WordImages:
 
 def _lines(file: Path) -> Iterator[str]:
     try:
-        with open(file, "rb") as stream:
-            packed = stream.read(2) == b"\x1f\x8b"
-        with gzip.open(file, "rt", encoding="utf-8-sig") if packed else open(file, encoding="utf-8-sig") as text:
-            yield from text
+        data = read_data(file)
+        if data.startswith(b"\x1f\x8b"):
+            data = unpacked(data, str(file))
+        yield from data.decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not a text file; give letter.data, letter.data.gz or an .npz file.") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -94,15 +94,9 @@ def _parse(line: str, file: Path, number: int) -> tuple[int, bool, int, str]:
 
 def _read_npz(file: Path) -> WordImages:
     try:
-        arrays = np.load(file, allow_pickle=False)
-        if isinstance(arrays, np.ndarray):
-            raise ValueError("it holds one array without a name")
-        with arrays:
-            given = {name: arrays[name] for name in ("pixels", "lengths", "folds", "labels") if name in arrays}
+        given = read_npz(file, ("pixels", "lengths", "folds", "labels"))
     except OSError as error:
         raise _unreadable(file, error) from error
-    except (zipfile.BadZipFile, ValueError, EOFError, zlib.error) as error:
-        raise ValueError(f"{file} is no .npz file of arrays: {error}.") from None
     pixels, lengths = _array(given, "pixels", file), _array(given, "lengths", file)
     if pixels.dtype != np.uint8 or pixels.shape[1:] != (_PIXELS // 8,):
         raise ValueError(f"{file}: pixels is {pixels.dtype}{list(pixels.shape)}; it must be uint8[T, {_PIXELS // 8}].")

@@ -32,6 +32,9 @@ def decode_features(arrays: Mapping[str, np.ndarray]) -> Features:
         fourier = _decode_map(name, arrays)
         weights = _array(arrays, f"{name}.weights", (fourier.n_features + 1,))
         looks.append(Look(AGAIN if looks else FIRST, fourier, weights))
+    strange = [name for name in arrays if name.startswith("look") and int(name[4 : name.index(".")]) >= len(looks)]
+    if strange:
+        raise ValueError(f"the model file is damaged: it has {strange[0]!r}, but no 'look{len(looks)}.weights'.")
     last = _decode_map("last", arrays)
     if any(len(look.fourier.mean) != len(last.mean) for look in looks[1:]):
         raise ValueError("the model file is damaged: its looks read descriptors of different lengths.")
@@ -49,6 +52,8 @@ def _decode_map(name: str, arrays: Mapping[str, np.ndarray]) -> FourierMap:
     k, n_features = frequencies.shape
     shapes = {"mean": (k,), "spread": (k,), "phases": (n_features,)}
     parts = {part: _array(arrays, f"{name}.{part}", shape) for part, shape in shapes.items()}
+    if not (parts["spread"] > 0.0).all():
+        raise ValueError(f"the model file is damaged: '{name}.spread' has entries that are not above 0.")
     return FourierMap(frequencies=frequencies, **parts)
 
 

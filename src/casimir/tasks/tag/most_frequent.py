@@ -52,9 +52,11 @@ class MostFrequent:
     @classmethod
     def from_meta(cls, meta: Mapping[str, Any], kind: str) -> MostFrequent:
         labels = meta.get("labels")
-        if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
+        if not isinstance(labels, dict) or not all(
+            isinstance(one, str) for one in (*labels.values(), meta.get("other"))
+        ):
             raise ValueError("the model file is damaged: it has no proper labels of words.")
-        return cls(labels, str(meta["other"]), kind)
+        return cls(labels, meta["other"], kind)
 
 
 def _first(counts: Counter[str]) -> str:
