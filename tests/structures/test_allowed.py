@@ -251,7 +251,11 @@ class TestAutomatonChain(TestAllowedChain):
     def test_the_hessian_is_the_slope_of_the_marginals(self, data: st.DataObject, seed: int) -> None:
         structure, s, _ = self.draw(data, REALS)
         marginals, h = structure.expect(s, 1.0).marginals, 1e-5
-        s = s if s.edges is None else Scores(s.nodes, s.offsets, marginals.edges * 0.0 + s.edges, marginals.edge_offsets)
+        s = (
+            s
+            if s.edges is None
+            else Scores(s.nodes, s.offsets, marginals.edges * 0.0 + s.edges, marginals.edge_offsets)
+        )
         v = self.step(structure, s, np.random.default_rng(seed))
         product = hessian_product(cs.Entropy(), structure, s, 1.0, marginals, v)
         up, down = structure.expect(s + v * h, 1.0).marginals, structure.expect(s - v * h, 1.0).marginals

@@ -1,17 +1,18 @@
-"""Deterministic automata that read labels: which sequences are valid, where that depends on more than two neighbours."""
+"""Deterministic automata that read labels: which sequences are valid, with memory."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.scores import IntArray
 from casimir.structures.base import split_flat
 from casimir.structures.masks import BoolArray
+from casimir.structures.unfolded import Unfolded
 
 ANY = "*"
 State = Hashable
@@ -39,7 +40,9 @@ class Automaton:
 
     def __post_init__(self) -> None:
         if not isinstance(self.steps, Mapping) or not self.steps:
-            raise TypeError(f"steps is {self.steps!r}; it must be {{state: {{label: next state}}}} with a state or more.")
+            raise TypeError(
+                f"steps is {self.steps!r}; it must be {{state: {{label: next state}}}} with a state or more."
+            )
         for state, row in self.steps.items():
             if not isinstance(row, Mapping):
                 raise TypeError(f"steps[{state!r}] is a {type(row).__name__}; it must be {{label: next state}}.")
@@ -82,7 +85,11 @@ class Automaton:
         return StateTable(steps, final)
 
     def _parts(self) -> tuple[Any, ...]:
-        return {q: dict(row) for q, row in self.steps.items()}, self.start, None if self.final is None else set(self.final)
+        return (
+            {q: dict(row) for q, row in self.steps.items()},
+            self.start,
+            None if self.final is None else set(self.final),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +103,18 @@ class StateTable:
     steps: IntArray
     final: BoolArray
 
+    @classmethod
+    def checked(cls, steps: Any, final: Any, n_labels: int) -> StateTable:
+        """From arrays that come from elsewhere."""
+        steps, final = np.asarray(steps), np.asarray(final)
+        if steps.dtype != np.int64 or steps.ndim != 2 or not len(steps) or steps.shape[1] != n_labels:
+            raise ValueError(f"steps is {steps.dtype}{list(steps.shape)}; it must be int64[Q, {n_labels}].")
+        if final.dtype != np.bool_ or final.shape != (len(steps),):
+            raise ValueError(f"final is {final.dtype}{list(final.shape)}; it must be bool[{len(steps)}].")
+        if steps.size and not -1 <= steps.min() <= steps.max() < len(steps):
+            raise ValueError(f"steps has states from {steps.min()} to {steps.max()}; there are {len(steps)}.")
+        return cls(steps, final)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, StateTable)
@@ -107,7 +126,7 @@ class StateTable:
 
     @property
     def n_labels(self) -> int:
-        return self.steps.shape[1]
+        return int(self.steps.shape[1])
 
     def __and__(self, other: StateTable) -> StateTable:
         """The automaton of what both accept; its states are the pairs that can be reached."""
@@ -124,79 +143,33 @@ class StateTable:
         return StateTable(np.array(rows, dtype=np.int64), final)
 
     def first_broken(self, labels: IntArray, offsets: IntArray) -> tuple[int, int] | None:
-        """(sequence, place) of the first label that must not come where it is; the place is p_i if only the end is wrong.
+        """(sequence, place) of the first label that must not come where it is; place p_i: only the end is wrong.
 
-        labels  int64[N], all sequences one after another; -1: unknown, and nothing is said of its sequence
+        labels  int64[N], all sequences one after another; -1: unknown, and nothing is said of what follows
         """
         for i, sequence in enumerate(split_flat(labels, offsets)):
-            state, place = 0, 0
-            numbers = sequence.tolist()
-            while place < len(numbers) and numbers[place] >= 0 and state >= 0:
-                state = int(self.steps[state, numbers[place]])
-                place += 1
-            if state < 0:
-                return i, place - 1
-            if place == len(numbers) and place and not self.final[state]:
+            place = self._stops(sequence.tolist())
+            if place is not None:
                 return i, place
         return None
 
+    def accepted(self, labels: IntArray, offsets: IntArray) -> BoolArray:
+        """bool[n]: whether sequences are valid."""
+        places = (self._stops(sequence.tolist()) for sequence in split_flat(labels, offsets))
+        return np.array([place is None for place in places], dtype=np.bool_)
+
+    def _stops(self, labels: list[int]) -> int | None:
+        """Where a sequence is not valid any more."""
+        state = 0
+        for place, label in enumerate(labels):
+            if label < 0:
+                return None
+            state = int(self.steps[state, label])
+            if state < 0:
+                return place
+        return None if self.final[state] else len(labels)
+
     @cached_property
     def unfolded(self) -> Unfolded:
-        return Unfolded.of(self)
-
-
-@dataclass(frozen=True, eq=False)
-class Unfolded:
-    """Wide labels: the pairs (label, state after reading it) that can be reached, in the order of their labels.
-
-    Since the automaton is deterministic, a valid sequence of labels is one sequence of wide labels, and the other way
-    round; so a chain of wide labels is the chain of labels under the automaton.
-
-    label  int64[M]: the label of every wide label
-    pairs  bool[M, M]: whether a step leads from one to the other
-    first, last  bool[M]: whether a sequence may begin, may end with it
-    """
-
-    n_labels: int
-    label: IntArray
-    pairs: BoolArray
-    first: BoolArray
-    last: BoolArray
-    native: tuple[Any, ...] = field(repr=False)
-    """The same as the core takes it."""
-
-    @classmethod
-    def of(cls, table: StateTable) -> Unfolded:
-        reached, queue = {0}, [0]
-        for state in queue:  # grows on the way
-            more = set(table.steps[state].tolist()) - reached - {-1}
-            reached |= more
-            queue += sorted(more)
-        steps = [(j, to) for state in queue for j, to in enumerate(table.steps[state].tolist()) if to >= 0]
-        wide = sorted(set(steps))
-        if not wide:
-            raise ValueError("the automaton has no step from its first state: no sequence of labels is valid.")
-        label, state = (np.array(part, dtype=np.int64) for part in zip(*wide, strict=True))
-        pairs = table.steps[state].take(label, axis=1) == state
-        first, last = table.steps[0, label] == state, table.final[state]
-        arrays = (np.where(mask, 0.0, -np.inf) for mask in (pairs, first, last))
-        return cls(table.n_labels, label, pairs, first, last, (label.astype(np.int32), *arrays))
-
-    @property
-    def members(self) -> FloatArray:
-        """float64[M, L]: 1 where a wide label is of a label."""
-        return np.asarray(self.label[:, None] == np.arange(self.n_labels), dtype=np.float64)
-
-    def scores(self, s: Scores) -> Scores:
-        """Those of wide labels."""
-        edges = s.edges
-        if edges is not None:
-            edges = edges.take(self.label, axis=-2).take(self.label, axis=-1)
-        return Scores.unchecked(s.nodes.take(self.label, axis=1), s.offsets, edges, s.edge_offsets)
-
-    def folded(self, marginals: Scores) -> Scores:
-        """Sums of what wide labels have, for every label."""
-        fold, edges = self.members, marginals.edges
-        if edges is not None:
-            edges = np.ascontiguousarray(fold.T @ edges @ fold)
-        return Scores.unchecked(marginals.nodes @ fold, marginals.offsets, edges, marginals.edge_offsets)
+        """The labels with what the automaton remembers."""
+        return Unfolded.of(self.steps, self.final)

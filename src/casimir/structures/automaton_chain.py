@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from casimir._validate import flat_labels
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.structures.automaton import Automaton, StateTable, Unfolded
+from casimir.structures.automaton import Automaton, StateTable
 from casimir.structures.base import Best, Expectation, Pulled, TopK, indicator, split_flat
 from casimir.structures.chain import Chain
 from casimir.structures.masks import Masks
+from casimir.structures.unfolded import Unfolded
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +42,8 @@ class AutomatonChain(Chain):
             object.__setattr__(self, "automaton", given.table(range(self.n_labels)))
         elif not isinstance(given, StateTable):
             raise TypeError(f"automaton is a {type(given).__name__}; it must be an Automaton.")
-        elif given.n_labels != self.n_labels:
-            raise ValueError(f"automaton reads {given.n_labels} labels; the chain has {self.n_labels}.")
+        else:
+            StateTable.checked(given.steps, given.final, self.n_labels)
 
     def __repr__(self) -> str:
         steps = self.automaton.steps
@@ -119,14 +120,14 @@ class AutomatonChain(Chain):
         """float64[n]: the log of the number of allowed outputs."""
         return self.wide.log_n_outputs(self._scores(s))
 
-    def select(self, examples: Any) -> Chain:
+    def select(self, examples: Any) -> Self:
         part = super().select(examples)
         if part is not self:
             part.__dict__["wide"] = self.wide.select(examples)
         return part
 
     def _scores(self, s: Scores) -> Scores:
-        nodes, offsets, _ = self._arrays(s)  # checked
+        self._arrays(s)  # checks them
         return self.unfolded.scores(s)
 
     def _labels(self, outputs: Sequence[IntArray]) -> list[IntArray]:
