@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,14 @@ def aligned_zeros(n: int) -> FloatArray:
     return padded[skip : skip + n]
 
 
+def blocks(n: int) -> Iterator[slice]:
+    """Cuts n numbers so that a few of the pieces fit into a cache."""
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
 def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
     """out = scale out + factor x, without memory for the product."""
-    for start in range(0, len(out), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for part in blocks(len(out)):
         out[part] *= scale
         out[part] += factor * x[part]
 

@@ -109,7 +109,7 @@ def _encode_automaton(automaton: Automaton) -> dict[str, Any]:
 
 
 def _decode_automaton(plain: Mapping[str, Any]) -> Automaton:
-    steps = {q: {label: to for label, to in row} for q, row in enumerate(plain["steps"])}
+    steps: dict[Any, dict[Any, Any]] = {q: dict(row) for q, row in enumerate(plain["steps"])}
     return Automaton(steps, plain["start"], plain["final"])
 
 
