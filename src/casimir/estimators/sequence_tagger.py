@@ -162,6 +162,11 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
+        if self.patience is not None and X_dev is None and y_dev is None:
+            raise ValueError(
+                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
+                "and y_dev to fit, or leave it out."
+            )
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
         is_ours = packed is not X
