@@ -10,6 +10,7 @@ import numpy as np
 from problems import (
     Parts,
     PerToken,
+    automaton_parts,
     candidate_parts,
     chain_parts,
     class_parts,
@@ -36,6 +37,8 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "real-3": lambda: chain_parts(n_labels=3, valued=True, weighted_cost=True),
     "real-8": lambda: chain_parts(n_labels=8, valued=True, lengths=(1, 2), weighted_cost=True),
     "one-token": lambda: chain_parts(n_labels=4, lengths=(1, 1), weighted_cost=True),
+    "automaton-3": lambda: automaton_parts(n_labels=3, weighted_cost=True),
+    "automaton-6": lambda: automaton_parts(n_labels=6, lengths=(1, 3), weighted_cost=True, valued=True),
     "candidates": candidate_parts,
     "classes-1": lambda: class_parts(n_classes=1),
     "classes-2": lambda: class_parts(n_classes=2, kind="sparse", bias=0.5),
@@ -107,6 +110,9 @@ def constrained(parts: Parts, seed: int = 0) -> Parts:
         start, stop = rng.random((2, labels)) < 0.5
         for y in parts.y:
             pairs[y[:-1], y[1:]] = start[y[0]] = stop[y[-1]] = True
+        if isinstance(structure, cs.AutomatonChain):
+            given = pairs, start, stop, masks
+            return replace(parts, structure=cs.AutomatonChain(labels, *given, automaton=structure.automaton))
         return replace(parts, structure=cs.Chain(labels, pairs, start, stop, masks))
     parents = [structure.parents(i) for i in range(len(parts.y))]
     for y, above in zip(parts.y, parents, strict=True):
@@ -138,6 +144,7 @@ PENALTIES = [*_OWN, *(f"proximal-{name}" for name in _OWN)]
 STRONG = [name for name in PENALTIES if name not in ("none", "l1")]  # strongly convex
 KINDS: dict[str, Callable[[], Parts]] = {
     "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
+    "automaton": lambda: automaton_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "candidates": candidate_parts,
     "classes": lambda: class_parts(n_classes=5, dim=6, bias=0.7),

@@ -14,6 +14,7 @@ import casimir as cs
 from casimir.models import SharedWeights
 from casimir.models.linear_labels import LinearLabelModel
 from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.automaton import StateTable
 from casimir.structures.base import indicator
 from casimir.testing import list_chain
 
@@ -74,6 +75,20 @@ def chain_parts(
     table = rng.uniform(0.2, 2.0, (n_labels, n_labels)) * (1.0 - np.eye(n_labels)) if weighted_cost else None
     y = [rng.integers(0, n_labels, p) for p in sizes.tolist()]
     return Parts(cs.LinearChainModel(X, n_labels), cs.Chain(n_labels), cs.Hamming(table), y)
+
+
+def automaton_parts(**options: Any) -> Parts:
+    """The same under a random automaton of three states, which accepts the truth."""
+    parts = chain_parts(**options)
+    rng, labels = np.random.default_rng(options.get("seed", 0)), parts.structure.n_labels
+    steps, final = np.where(rng.random((3, labels)) < 0.7, rng.integers(0, 3, (3, labels)), -1), rng.random(3) < 0.5
+    for y in parts.y:
+        state = 0
+        for j in y.tolist():
+            steps[state, j] = steps[state, j] if steps[state, j] >= 0 else rng.integers(3)
+            state = steps[state, j]
+        final[state] = True
+    return replace(parts, structure=cs.AutomatonChain(labels, automaton=StateTable(steps, final)))
 
 
 def tree_parts(**options: Any) -> Parts:

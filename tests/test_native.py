@@ -93,3 +93,11 @@ def test_combine_is_a_sum_of_two_vectors_and_may_write_to_either(n: int) -> None
 def test_combine_refuses_vectors_of_other_lengths() -> None:
     with pytest.raises(ValueError, match="one length"):
         combine(1.0, np.zeros(3), 1.0, np.zeros(2))
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 100])
+def test_products_of_a_sum_are_those_of_the_vector_that_is_not_made(n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(2, n))
+    g = combine(2.0, x, -0.5, y)
+    np.testing.assert_allclose(_native.core.products_of_sum(2.0, x, -0.5, y), [g @ g, g @ y], rtol=1e-13, atol=1e-15)

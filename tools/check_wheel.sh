@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 wheel="$(echo "$work"/dist/*.whl)"
 # The newest manylinux tag that this system's libraries allow. Wheels for older systems come from cibuildwheel.
 if [ "$(uname)" = Linux ]; then
-  PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel --quiet repair --wheel-dir "$work/repaired" "$wheel"
+  PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair --wheel-dir "$work/repaired" "$wheel" >/dev/null
   wheel="$(echo "$work"/repaired/*.whl)"
 fi
 if [ -n "${WHEEL_DIR:-}" ]; then

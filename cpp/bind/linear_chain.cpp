@@ -4,11 +4,34 @@
 
 namespace {
 
+/// (label int32[M], pairs float64[M, M], first float64[M], last float64[M]) of wide labels, or none.
+casimir::UnfoldingData checked_automaton(const nb::object& automaton, int n_labels) {
+  if (automaton.is_none()) return {};
+  if (!nb::isinstance<nb::tuple>(automaton) || nb::len(automaton) != 4)
+    throw std::invalid_argument("automaton must be a tuple of four arrays.");
+  const auto label = array_of<InArray<std::int32_t, nb::ndim<1>>>(automaton[0], "automaton[0]");
+  const auto pairs = array_of<InArray<double, nb::ndim<2>>>(automaton[1], "automaton[1]");
+  const auto first = array_of<InArray<double, nb::ndim<1>>>(automaton[2], "automaton[2]");
+  const auto last = array_of<InArray<double, nb::ndim<1>>>(automaton[3], "automaton[3]");
+  const std::size_t wide = label.size();
+  if (wide < 1 || pairs.shape(0) != wide || pairs.shape(1) != wide || first.size() != wide || last.size() != wide)
+    throw std::invalid_argument("the arrays of automaton do not fit together.");
+  for (std::size_t m = 0; m < wide; ++m)
+    if (label.data()[m] < 0 || label.data()[m] >= n_labels)
+      throw std::invalid_argument("a label of automaton is out of range.");
+  return {{label.data(), label.data() + wide},
+          {pairs.data(), pairs.data() + wide * wide},
+          {first.data(), first.data() + wide},
+          {last.data(), last.data() + wide}};
+}
+
 std::unique_ptr<casimir::Problem> make_linear_chain(Ints offsets, Ints indptr, Indices indices, nb::object values,
                                                     std::int64_t n_features, int n_labels, nb::object y,
-                                                    nb::object fixed_nodes, nb::object fixed_pairs, nb::object truth) {
+                                                    nb::object fixed_nodes, nb::object fixed_pairs, nb::object truth,
+                                                    nb::object automaton) {
   return std::make_unique<casimir::LinearChain>(
-      checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, truth, fixed_nodes, fixed_pairs));
+      checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, truth, fixed_nodes, fixed_pairs),
+      checked_automaton(automaton, n_labels));
 }
 
 using Vector = InArray<double, nb::ndim<1>>;
@@ -34,9 +57,9 @@ void bind_linear_chain(nb::module_& m) {
   m.def("linear_chain", &make_linear_chain, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
         nb::arg("y").none(), nb::arg("fixed_nodes").none(), nb::arg("fixed_pairs").none(),
-        nb::arg("truth").none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
-        nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(),
-        "A Problem of chains with sparse token features.");
+        nb::arg("truth").none() = nb::none(), nb::arg("automaton").none() = nb::none(), nb::keep_alive<0, 1>(),
+        nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(),
+        nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(), "A Problem of chains with sparse token features.");
   m.def("linear_chain_scores", &linear_chain_scores, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
         nb::arg("w").noconvert(), nb::arg("threads"),

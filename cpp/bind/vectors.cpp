@@ -1,5 +1,11 @@
 #include "base/vectors.hpp"
 
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "base/simplex.hpp"
 #include "bind.hpp"
 
@@ -12,6 +18,24 @@ void bind_vectors(nb::module_& m) {
         return casimir::dot(a.data(), b.data(), static_cast<std::int64_t>(a.size()));
       },
       nb::arg("a").noconvert(), nb::arg("b").noconvert(), "<a, b> of float64[d], summed in a fixed order.");
+  m.def(
+      "products_of_sum",
+      [](double a, InArray<double, nb::ndim<1>> x, double b, InArray<double, nb::ndim<1>> y) {
+        if (x.size() != y.size()) throw std::invalid_argument("products_of_sum needs two vectors of one length.");
+        nb::gil_scoped_release release;
+        return casimir::products_of_sum(a, x.data(), b, y.data(), static_cast<std::int64_t>(x.size()));
+      },
+      nb::arg("a"), nb::arg("x").noconvert(), nb::arg("b"), nb::arg("y").noconvert(),
+      "(<g, g>, <g, y>) of g = a x + b y, summed in a fixed order, without memory for g.");
+  m.def(
+      "release_memory",
+      [] {
+#ifdef __GLIBC__
+        malloc_trim(0);
+#endif
+      },
+      nb::call_guard<nb::gil_scoped_release>(),
+      "Gives memory that was freed back to the system, where the C library can.");
   m.def(
       "combine",
       [](double a, InArray<double, nb::ndim<1>> x, double b, InArray<double, nb::ndim<1>> y,

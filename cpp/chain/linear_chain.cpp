@@ -20,7 +20,8 @@ void add_weight_row(const WeightView& w, std::int64_t row, RowShape shape, doubl
 
 }  // namespace
 
-LinearChain::LinearChain(const LinearTokensData& data) : LinearTokens(data) {
+LinearChain::LinearChain(const LinearTokensData& data, UnfoldingData automaton)
+    : LinearTokens(data), unfolding_(std::move(automaton), shape_) {
   keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
 }
 
@@ -65,14 +66,43 @@ void LinearChain::score_tokens(std::int64_t i, std::int64_t first, std::int64_t 
   }
 }
 
+LinearChain::Lattice LinearChain::lattice(std::int64_t p, const double* u, Transitions edges,
+                                          ChainWorkspace& work) const {
+  if (!unfolding_) return {ops_, shape_, u, edges};
+  unfolding_.unfold(p, u, edges.to, work.wide);
+  return {unfolding_.ops(), unfolding_.shape(), work.wide.u.data(), {work.wide.to.data(), work.wide.from.data(), 0}};
+}
+
+void LinearChain::max_product(std::int64_t p, const Lattice& run, ChainWorkspace& work) const {
+  const auto cells = static_cast<std::size_t>(p * run.shape.stride);
+  if (work.beta.size() < cells) work.beta.resize(cells), work.best.resize(cells);
+  run.ops.backward_max(run.shape, p, run.u, run.edges, work.beta.data(), work.best.data());
+}
+
+double LinearChain::sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work,
+                                double* marginals) const {
+  const std::int64_t wide = run.shape.stride;
+  work.work.resize(static_cast<std::size_t>((3 * p + 2 * run.shape.labels) * wide));
+  double *nodes = marginals, *pairs = marginals + p * shape_.stride, *found = nodes, *found_pairs = pairs;
+  if (unfolding_) {
+    work.wide.marginals.assign(static_cast<std::size_t>((p + run.shape.labels) * wide), 0.0);
+    found = work.wide.marginals.data(), found_pairs = found + p * wide;
+  }
+  const double value = run.ops.expect(run.shape, p, run.u, run.edges, mu, found, found_pairs, 0, work.work.data());
+  if (unfolding_) unfolding_.fold_marginals(p, found, nodes, pairs);
+  return value;
+}
+
 double LinearChain::best_path(std::int64_t p, ChainWorkspace& work) const {
-  const auto rows = static_cast<std::size_t>(p * shape_.stride);
-  if (work.beta.size() < rows) work.beta.resize(rows), work.best.resize(rows);
-  if (work.path.size() < static_cast<std::size_t>(p)) work.path.resize(static_cast<std::size_t>(p));
-  ops_.backward_max(shape_, p, work.u.data(), transitions(work), work.beta.data(), work.best.data());
-  const double* first = std::max_element(work.beta.data(), work.beta.data() + shape_.labels);
-  work.path[0] = static_cast<std::int32_t>(first - work.beta.data());
-  ops_.complete(shape_, p, 0, transitions(work), work.beta.data(), work.best.data(), work.path.data(), nullptr);
+  const Lattice run = lattice(p, work.u.data(), transitions(work), work);
+  max_product(p, run, work);
+  std::vector<std::int32_t>& path = unfolding_ ? work.wide.path : work.path;
+  for (std::vector<std::int32_t>* labels : {&work.path, &path})
+    if (labels->size() < static_cast<std::size_t>(p)) labels->resize(static_cast<std::size_t>(p));
+  const double* first = std::max_element(work.beta.data(), work.beta.data() + run.shape.labels);
+  path[0] = static_cast<std::int32_t>(first - work.beta.data());
+  run.ops.complete(run.shape, p, 0, run.edges, work.beta.data(), work.best.data(), path.data(), nullptr);
+  if (unfolding_) unfolding_.fold(p, path.data(), work.path.data());
   return *first;
 }
 
@@ -124,8 +154,8 @@ struct LinearChain::Oracles {
 
   double expect(double mu, double* marginals) {
     const std::int64_t stride = chain.shape_.stride, labels = chain.shape_.labels;
-    work.work.resize(static_cast<std::size_t>((3 * p + 2 * labels) * stride));
-    if (!marginals && !chain.has_fixed()) {  // nobody asks for marginals: nothing is forbidden, and costs are 0
+    if (!marginals && !chain.has_fixed() && !chain.unfolding_) {  // nobody asks for marginals: nothing is forbidden,
+      work.work.resize(static_cast<std::size_t>((3 + labels) * stride));  // and costs are 0
       const double value =
           chain.ops_.log_sum(chain.shape_, p, work.u.data(), chain.transitions(work), mu, work.work.data());
       if (!std::isnan(value)) return value;
@@ -135,23 +165,29 @@ struct LinearChain::Oracles {
       marginals = work.marginals.data();
     }
     seen = marginals;
-    return chain.ops_.expect(chain.shape_, p, work.u.data(), chain.transitions(work), mu, marginals,
-                             marginals + p * stride, 0, work.work.data());
+    return chain.sum_product(p, run(), mu, work, marginals);
   }
   double expected_cost() const { return chain.expected_cost(i, seen); }
 
   BestList best(std::int64_t k, double mu) {
-    const auto rows = static_cast<std::size_t>(p * chain.shape_.stride);
-    if (work.beta.size() < rows) work.beta.resize(rows), work.best.resize(rows);
-    const Transitions edges = chain.transitions(work);
-    chain.ops_.backward_max(chain.shape_, p, work.u.data(), edges, work.beta.data(), work.best.data());
-    work.kbest.run(chain.ops_, chain.shape_, p, edges, work.beta.data(), work.best.data(), k + 1, mu);
+    const Lattice lattice = run();
+    chain.max_product(p, lattice, work);
+    work.kbest.run(lattice.ops, lattice.shape, p, lattice.edges, work.beta.data(), work.best.data(), k + 1, mu);
     return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
   }
   void add(std::int64_t j, double weight, double* marginals) const {
-    chain.add_output(p, work.kbest.labels(j), weight, marginals);
+    chain.add_output(p, labels_of(j), weight, marginals);
   }
-  double cost(std::int64_t j) const { return chain.cost_of(i, work.kbest.labels(j)); }
+  double cost(std::int64_t j) const { return chain.cost_of(i, labels_of(j)); }
+
+ private:
+  Lattice run() const { return chain.lattice(p, work.u.data(), chain.transitions(work), work); }
+  const std::int32_t* labels_of(std::int64_t j) const {
+    if (!chain.unfolding_) return work.kbest.labels(j);
+    work.path.resize(static_cast<std::size_t>(p));
+    chain.unfolding_.fold(p, work.kbest.labels(j), work.path.data());
+    return work.path.data();
+  }
 };
 
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
@@ -174,13 +210,11 @@ void LinearChain::scores(std::int64_t i, const WeightView& w, Workspace& workspa
 double LinearChain::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
                            double* marginals) const {
   auto& work = static_cast<ChainWorkspace&>(workspace);
-  const std::int64_t p = length(i), stride = shape_.stride, labels = shape_.labels;
+  const std::int64_t p = length(i), stride = shape_.stride;
   const double* to = scores + p * stride;
   transpose(to, work.from);
-  work.work.resize(static_cast<std::size_t>((3 * p + 2 * labels) * stride));
-  std::fill_n(marginals + p * stride, labels * stride, 0.0);
-  return ops_.expect(shape_, p, scores, {to, work.from.data(), 0}, mu, marginals, marginals + p * stride, 0,
-                     work.work.data());
+  std::fill_n(marginals, (p + shape_.labels) * stride, 0.0);
+  return sum_product(p, lattice(p, scores, {to, work.from.data(), 0}, work), mu, work, marginals);
 }
 
 std::unique_ptr<BlockNorm> LinearChain::block_norm() const { return std::make_unique<TokenNorm>(*this, true); }

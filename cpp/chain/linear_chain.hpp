@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chain/kbest.hpp"
+#include "chain/unfolding.hpp"
 #include "weights/linear_tokens.hpp"
 
 namespace casimir {
@@ -15,11 +16,13 @@ struct ChainWorkspace final : Workspace {
   std::vector<double> u, beta, best, to, from, work, weights, marginals;
   std::vector<std::int32_t> path;
   KBest kbest;
+  WideChain wide;  // with an automaton
 };
 
 class LinearChain final : public LinearTokens {
  public:
-  explicit LinearChain(const LinearTokensData& data);
+  /// automaton: what it makes of the labels, where one says which sequences are valid.
+  explicit LinearChain(const LinearTokensData& data, UnfoldingData automaton = {});
 
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<ChainWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
@@ -54,6 +57,13 @@ class LinearChain final : public LinearTokens {
 
  private:
   struct Oracles;
+  /// What the oracles of a chain run on: its own scores, or those of its unfolding.
+  struct Lattice {
+    const ChainOps& ops;
+    RowShape shape;
+    const double* u;
+    Transitions edges;
+  };
 
   std::int64_t weight_rows() const override { return stop_row() + 1; }
 
@@ -63,6 +73,13 @@ class LinearChain final : public LinearTokens {
   std::int64_t stop_row() const { return start_row() + 1; }
   double fixed_score(std::int64_t i, const std::int32_t* labels) const;
   void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* marginals) const;
+  Lattice lattice(std::int64_t p, const double* u, Transitions edges, ChainWorkspace& work) const;
+  /// Tables of max-product in work.beta and work.best.
+  void max_product(std::int64_t p, const Lattice& run, ChainWorkspace& work) const;
+  /// mu logsumexp(score / mu); its marginals by token, and by pair, which are added.
+  double sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work, double* marginals) const;
+
+  Unfolding unfolding_;
 };
 
 }  // namespace casimir

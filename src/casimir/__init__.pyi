@@ -70,6 +70,8 @@ from .solvers import (
     minimize,
 )
 from .structures import (
+    Automaton,
+    AutomatonChain,
     BoxSearch,
     BranchAndBound,
     Candidates,
@@ -93,6 +95,8 @@ __all__ = [
     "SDCA",
     "SGD",
     "SVRG",
+    "Automaton",
+    "AutomatonChain",
     "BoxSearch",
     "BranchAndBound",
     "BrokenCertificate",

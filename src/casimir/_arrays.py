@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
 _LONG = 2**17  # numbers: a megabyte
 # memory of this process alone: what it writes after a fork stays its own
 _PRIVATE: dict[str, Any] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+_BLOCK = 2**15  # numbers: three of them fit into a second-level cache
 
 
 def aligned_zeros(n: int) -> FloatArray:
@@ -33,10 +35,15 @@ def aligned_zeros(n: int) -> FloatArray:
     return padded[skip : skip + n]
 
 
+def blocks(n: int) -> Iterator[slice]:
+    """Cuts n numbers so that a few of the pieces fit into a cache."""
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
 def combine(a: float, x: FloatArray, b: float, y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """a x + b y in one pass over float64[d]; `out` may be x or y."""
-    out = np.empty_like(x) if out is None else out
-    core.combine(a, x, b, y, out)
+    out = np.empty(len(x)) if out is None else out
+    core.combine(a, np.ascontiguousarray(x), b, np.ascontiguousarray(y), out)
     return out
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from casimir._arrays import aligned_zeros, blocks
 from casimir._boxes import iou, whole_boxes
 from casimir._outputs import Outputs
 from casimir._validate import finite_float, flat_labels, sequence_of
@@ -103,7 +104,10 @@ class Hamming:
         table = 1.0 - np.eye(n_labels) if self.weights is None else self.weights
         if self.weights is not None:
             _check_table(table, np.array([n_labels]), "labels")
-        costs: FloatArray = table[flat_labels(y, lengths, n_labels, "y")]
+        labels = flat_labels(y, lengths, n_labels, "y")
+        costs = aligned_zeros(len(labels) * n_labels).reshape(-1, n_labels)  # goes back to the system once it was read
+        for part in blocks(len(labels)):
+            costs[part] = table[labels[part]]
         return costs
 
     def _of_mask(self, mask: BoolArray) -> FloatArray:

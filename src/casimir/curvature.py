@@ -19,6 +19,7 @@ import numpy as np
 
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows, segment_sums
 from casimir.smoothing import L2, Entropy, Smoothing, project_simplex, pull
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.base import Structure, indicator, split_flat
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
@@ -92,6 +93,13 @@ def _of_chain(structure: Chain, s: Scores, mu: float, marginals: Scores, v: Scor
         dpairs[into] = v.edges.transpose(0, 2, 1)
     nodes, edges = _forest_covariance(parent, marginals.nodes, pairs, v.nodes, dpairs)
     return replace(marginals, nodes=nodes, edges=np.ascontiguousarray(edges[into].transpose(0, 2, 1)))
+
+
+@covariance.register
+def _of_automaton_chain(structure: AutomatonChain, s: Scores, mu: float, marginals: Scores, v: Scores) -> Scores:
+    """That of the chain of labels and states, summed over states."""
+    own, there = structure.unfolded, structure.wide.expect(structure.unfolded.scores(s), mu).marginals
+    return own.folded(_of_chain(structure.wide, own.scores(s), mu, there, own.scores(v)))
 
 
 @covariance.register

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import casimir as cs
+from casimir.curvature import hessian_product
 from casimir.scores import Scores
+from casimir.structures.automaton import StateTable
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
 from casimir.structures.tree import Tree
 from casimir.testing import REALS, Listing, Ranked, StructureContract, flatten, list_chain, list_graph, rank
@@ -55,6 +58,24 @@ def chains(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> tuple[Chain, 
     chain = Chain(labels, pairs, start, stop, tokens)
     pairwise = array(labels, labels) if draw(st.booleans()) else [array(p - 1, labels, labels) for p in lengths]
     return chain, chain.scores([array(p, labels) for p in lengths], pairwise)
+
+
+@st.composite
+def automaton_chains(draw: st.DrawFn, elements: st.SearchStrategy[float]) -> tuple[AutomatonChain, Scores]:
+    """The same under random automata, which accept one random output per example at least."""
+    plain, s = draw(chains(elements))
+    labels, states = plain.n_labels, draw(st.integers(1, 3))
+    steps = draw(hnp.arrays(np.int64, (states, labels), elements=st.integers(-1, states - 1)))
+    final = draw(hnp.arrays(np.bool_, states))
+    for y in plain.max(s).outputs:
+        state = 0
+        for j in y.tolist():
+            if steps[state, j] < 0:
+                steps[state, j] = draw(st.integers(0, states - 1))
+            state = steps[state, j]
+        final[state] = True
+    masks = plain.allowed, plain.allowed_start, plain.allowed_stop, plain.labels
+    return AutomatonChain(labels, *masks, automaton=StateTable(steps, final)), s
 
 
 @st.composite
@@ -194,6 +215,64 @@ class TestAllowedChain(AllowedContract):
 
     def all_outputs(self, structure: Chain, s: Scores) -> list[Listing]:
         return [list_chain(structure.n_labels, int(p)) for p in np.diff(s.offsets)]
+
+
+class TestAutomatonChain(TestAllowedChain):
+    def instances(self, elements: st.SearchStrategy[float]) -> st.SearchStrategy[tuple[Chain, Scores]]:
+        return automaton_chains(elements)
+
+    def listing(self, structure: Chain, s: Scores) -> list[Listing]:
+        return [keep(found, accepted(structure, found.outputs)) for found in super().listing(structure, s)]
+
+    @_checked
+    @given(st.data())
+    def test_what_is_forbidden_has_the_score_minus_infinity(self, data: st.DataObject) -> None:
+        """Scores say what labels and pairs must not be; only the oracles know what the automaton refuses."""
+        structure, s, _ = self.draw(data)
+        masks = structure.allowed, structure.allowed_start, structure.allowed_stop, structure.labels
+        found, plain = structure.forbidden(s), Chain(structure.n_labels, *masks).forbidden(s)
+        assert (found is None) == (plain is None)
+        if found is not None and plain is not None:
+            np.testing.assert_array_equal(found.nodes, plain.nodes)
+            np.testing.assert_array_equal(found.edges, plain.edges)
+
+    @_checked
+    @given(st.data(), st.booleans())
+    def test_the_soft_loss_is_expect_minus_the_score(self, data: st.DataObject, last: bool) -> None:
+        structure, s, ranked = self.draw(data, REALS)
+        y = [r.outputs[-1 if last else 0] for r in ranked]
+        losses, gradient = structure.soft_loss(s, np.concatenate(y), 0.7)
+        soft = structure.expect(s, 0.7)
+        np.testing.assert_allclose(losses, soft.value - structure.score_of(s, y), rtol=0, atol=1e-10)
+        np.testing.assert_allclose(s.dot(gradient), s.dot(soft.marginals) - structure.score_of(s, y), atol=1e-9)
+
+    @_checked
+    @given(st.data(), st.integers(0, 2**32 - 1))
+    def test_the_hessian_is_the_slope_of_the_marginals(self, data: st.DataObject, seed: int) -> None:
+        structure, s, _ = self.draw(data, REALS)
+        marginals, h = structure.expect(s, 1.0).marginals, 1e-5
+        s = (
+            s
+            if s.edges is None
+            else Scores(s.nodes, s.offsets, marginals.edges * 0.0 + s.edges, marginals.edge_offsets)
+        )
+        v = self.step(structure, s, np.random.default_rng(seed))
+        product = hessian_product(cs.Entropy(), structure, s, 1.0, marginals, v)
+        up, down = structure.expect(s + v * h, 1.0).marginals, structure.expect(s - v * h, 1.0).marginals
+        for i in range(len(s)):
+            slope = (flatten(up, i) - flatten(down, i)) / (2 * h)
+            np.testing.assert_allclose(flatten(product, i), slope, rtol=0, atol=1e-5)
+
+
+def accepted(structure: Any, outputs: np.ndarray) -> np.ndarray:
+    """bool[K]: the outputs that the automaton accepts, read label by label."""
+    steps, final, kept = structure.automaton.steps, structure.automaton.final, []
+    for y in outputs.tolist():
+        state = 0
+        for j in y:
+            state = steps[state, j] if state >= 0 else -1
+        kept.append(state >= 0 and final[state])
+    return np.array(kept, dtype=bool)
 
 
 class TestAllowedTree(AllowedContract):

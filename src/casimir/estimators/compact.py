@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros
+from casimir._arrays import aligned_zeros, blocks
 from casimir.features import PackedSequences
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
@@ -25,10 +25,13 @@ class UsedFeatures:
     used: IntArray | None
 
     @classmethod
-    def of(cls, X: PackedSequences, min_frequency: int = 0) -> tuple[UsedFeatures, PackedSequences]:
+    def of(
+        cls, X: PackedSequences, min_frequency: int = 0, *, overwrite: bool = False
+    ) -> tuple[UsedFeatures, PackedSequences]:
         """The features that X uses, and X with their numbers. Order is kept, so rows of X stay sorted.
 
         min_frequency  leave out those that occur less often, counted over tokens
+        overwrite      the new numbers take the memory of those in X, which is left without features
         """
         if min_frequency > 1:
             return cls._frequent(X, min_frequency)
@@ -39,7 +42,13 @@ class UsedFeatures:
             return cls(X.n_features, None), X
         number = np.zeros(X.n_features, dtype=np.uint32)
         number[used] = np.arange(len(used), dtype=np.uint32)
-        small = PackedSequences.unchecked(X.offsets, X.indptr, number[X.indices], X.values, len(used))
+        indices = X.indices if overwrite else np.empty_like(X.indices)
+        for part in blocks(len(indices)):
+            indices[part] = number[X.indices[part]]
+        small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(used))
+        if overwrite:
+            object.__setattr__(X, "indices", indices[:0].copy())
+            object.__setattr__(X, "values", None)
         return cls(X.n_features, used), small
 
     @classmethod

@@ -19,6 +19,7 @@ from casimir.estimators.labels import Label, LabelSequences
 from casimir.estimators.spans import Span
 from casimir.features import PackedSequences
 from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.base import Expectation, split_flat
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Confidence:
 
 def scored(predictor: ChainPredictor, X: PackedSequences) -> Iterator[Scores]:
     """Scores of the sentences, so many at a time that marginals of their pairs fit in memory."""
-    for part in _parts(X, len(predictor.classes) ** 2):
+    for part in _parts(X, predictor.cells):
         features = part.offsets, part.indptr, part.indices, part.values, predictor.n_features
         threads = predictor.threads or n_threads()
         nodes = core.linear_chain_scores(*features, len(predictor.classes), predictor.w, threads)
@@ -121,9 +122,11 @@ def transition_marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
 
 def spans(predictor: ChainPredictor, X: Any) -> list[list[Span]]:
     """The spans of the best outputs, each with its exact probability."""
-    labels, found = predictor.span_labels, []
-    for s, soft in expected(predictor, X):
-        for i, best in enumerate(predictor.chain.max(s).outputs):
+    found = []
+    for s in scored(predictor, predictor.pack(X)):
+        chain, labels, s = predictor.markov(s)
+        soft = chain.expect(s, predictor.temperature)
+        for i, best in enumerate(chain.max(s).outputs):
             nodes, edges = soft.marginals.unary(i), soft.marginals.pairwise(i)
             read = labels.read(best.tolist())
             found.append([Span(*span, labels.probability(nodes, edges, span)) for span in read])
@@ -164,14 +167,18 @@ def log_probability(predictor: ChainPredictor, X: Any, y: Any) -> FloatArray:
 
 def scores_of(predictor: ChainPredictor, s: Scores, labels: IntArray) -> FloatArray:
     """float64[n]: the scores of outputs, their labels in a row; -inf where one is -1, or is not allowed."""
-    forbidden = predictor.chain.forbidden(s)
+    chain = predictor.chain
+    forbidden = chain.forbidden(s)
     s = s if forbidden is None else s + forbidden
     assert s.edges is not None
     parts = np.where(labels < 0, -np.inf, s.nodes[np.arange(len(labels)), labels])
     pairs = np.zeros(len(labels))
     pairs[1:] = s.edges[labels[:-1], labels[1:]]
     pairs[s.offsets[:-1]] = 0.0
-    return np.add.reduceat(parts + pairs, s.offsets[:-1])
+    found = np.add.reduceat(parts + pairs, s.offsets[:-1])
+    if isinstance(chain, AutomatonChain):
+        found[~chain.automaton.accepted(labels, s.offsets)] = -np.inf
+    return found
 
 
 def _ranked(predictor: ChainPredictor, s: Scores, k: int) -> Iterator[Ranked]:

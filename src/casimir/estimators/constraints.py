@@ -1,9 +1,11 @@
-"""Which label sequences are valid: found in the labels, or given as a scheme, a mask or forbidden pairs."""
+"""Which label sequences are valid: found in the labels, or a scheme, a mask, forbidden pairs or an automaton."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ from casimir._outputs import Outputs
 from casimir._warnings import warn
 from casimir.estimators.labels import Label
 from casimir.estimators.span_schemes import SCHEMES, detect, scheme_mask, write_spans
+from casimir.structures.automaton import Automaton, StateTable
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
 
 BoolArray = npt.NDArray[np.bool_]
 
 _NEEDED = (
-    "'auto', a scheme ('IOB1', 'IOB2', 'IOBES'), an array bool[L, L] (from, to), or pairs (from, to) of labels that "
-    "must not follow one another, with None for the start or the end of a sentence"
+    "'auto', a scheme ('IOB1', 'IOB2', 'IOBES'), an array bool[L, L] (from, to), an Automaton, pairs (from, to) of "
+    "labels that must not follow one another, with None for the start or the end of a sentence, or a list of all these"
 )
 _SHOWN = 5  # broken rules that a warning names
 
@@ -28,12 +32,14 @@ _SHOWN = 5  # broken rules that a warning names
 class LabelRules:
     """What may follow what.
 
-    follows  bool[L + 1, L + 1] (from, to); the last row is the start of a sentence, the last column its end
-    scheme   "IOB1", "IOB2" or "IOBES" where the rules are those of a scheme, else None
+    follows    bool[L + 1, L + 1] (from, to); the last row is the start of a sentence, the last column its end
+    scheme     "IOB1", "IOB2" or "IOBES" where the rules are those of a scheme, else None
+    automaton  what it says besides, where one was given, over the numbers of the labels; else None
     """
 
     follows: BoolArray
     scheme: str | None = field(default=None)
+    automaton: StateTable | None = field(default=None)
 
     @property
     def allowed(self) -> BoolArray:
@@ -52,7 +58,14 @@ class LabelRules:
 
     @property
     def chain(self) -> Chain:
-        return Chain(len(self.allowed), self.allowed, self.start, self.stop)
+        masks = len(self.allowed), self.allowed, self.start, self.stop
+        return Chain(*masks) if self.automaton is None else AutomatonChain(*masks, automaton=self.automaton)
+
+    def __and__(self, other: LabelRules) -> LabelRules:
+        """What both allow."""
+        automata = [rules.automaton for rules in (self, other) if rules.automaton is not None]
+        automaton = reduce(and_, automata) if automata else None
+        return LabelRules(self.follows & other.follows, self.scheme or other.scheme, automaton)
 
 
 def label_rules(constraints: Any, classes: Sequence[Label], y: Outputs) -> LabelRules | None:
@@ -60,11 +73,50 @@ def label_rules(constraints: Any, classes: Sequence[Label], y: Outputs) -> Label
 
     y  the places of the labels in classes, -1 where a label is not known
     """
-    if isinstance(constraints, str) and constraints == "auto":
+    found = [_one(entry, classes, y) for entry in _entries(constraints)]
+    rules = [one for one in found if one is not None]
+    if not rules:
+        return None
+    every = reduce(and_, rules)
+    _check(every, classes, y)
+    return every
+
+
+def _entries(constraints: Any) -> list[Any]:
+    """What has to hold, one thing after another; all pairs are one."""
+    if isinstance(constraints, str | np.ndarray | Automaton):
+        return [constraints]
+    if not isinstance(constraints, Iterable):
+        raise TypeError(f"constraints is a {type(constraints).__name__}; it must be {_NEEDED}.")
+    given = list(constraints)
+    whole = [entry for entry in given if isinstance(entry, np.ndarray | Automaton) or _is_scheme(entry)]
+    pairs = [entry for entry in given if not isinstance(entry, np.ndarray | Automaton) and not _is_scheme(entry)]
+    return [*whole, pairs] if pairs or not whole else whole
+
+
+def _is_scheme(entry: Any) -> bool:
+    return isinstance(entry, str) and (entry == "auto" or entry.upper() in SCHEMES)
+
+
+def _one(entry: Any, classes: Sequence[Any], y: Outputs) -> LabelRules | None:
+    if isinstance(entry, str) and entry == "auto":
         return _found(classes, _neighbours(y, len(classes))) if write_spans(classes) else None
-    rules = _given(constraints, classes)
-    _check(rules, classes, y)
-    return rules
+    if isinstance(entry, str):
+        return _of_scheme(entry, classes)
+    follows = np.ones((len(classes) + 1, len(classes) + 1), dtype=np.bool_)
+    if isinstance(entry, Automaton):
+        return LabelRules(follows, automaton=entry.table(classes))
+    if isinstance(entry, np.ndarray):
+        if entry.dtype != np.bool_ or entry.shape != follows[1:, 1:].shape:
+            raise ValueError(
+                f"constraints is {entry.dtype}{list(entry.shape)}; the {len(classes)} labels "
+                f"{list(classes)} need bool{[len(classes)] * 2} (from, to), in that order."
+            )
+        follows[:-1, :-1] = entry
+        return LabelRules(follows)
+    for pair in entry:
+        follows[_places(pair, classes)] = False
+    return LabelRules(follows)
 
 
 def _found(classes: Sequence[Any], seen: npt.NDArray[np.int64]) -> LabelRules:
@@ -83,34 +135,22 @@ def _found(classes: Sequence[Any], seen: npt.NDArray[np.int64]) -> LabelRules:
     return LabelRules(follows | (seen > 0), scheme)
 
 
-def _given(constraints: Any, classes: Sequence[Any]) -> LabelRules:
-    if isinstance(constraints, str):
-        scheme = SCHEMES.get(constraints.upper())
-        if scheme is None:
-            raise ValueError(f"constraints={constraints!r}; it must be {_NEEDED}.")
-        if not write_spans(classes):
-            raise ValueError(f"constraints={constraints!r} needs labels such as B-LOC and O; y has {list(classes)}.")
-        return LabelRules(scheme_mask(scheme, classes), scheme)
-    follows = np.ones((len(classes) + 1, len(classes) + 1), dtype=np.bool_)
-    if isinstance(constraints, np.ndarray):
-        if constraints.dtype != np.bool_ or constraints.shape != follows[1:, 1:].shape:
-            raise ValueError(
-                f"constraints is {constraints.dtype}{list(constraints.shape)}; the {len(classes)} labels "
-                f"{list(classes)} need bool{[len(classes)] * 2} (from, to), in that order."
-            )
-        follows[:-1, :-1] = constraints
-        return LabelRules(follows)
-    if isinstance(constraints, Iterable):
-        for pair in constraints:
-            follows[_places(pair, classes)] = False
-        return LabelRules(follows)
-    raise TypeError(f"constraints is a {type(constraints).__name__}; it must be {_NEEDED}.")
+def _of_scheme(name: str, classes: Sequence[Any]) -> LabelRules:
+    scheme = SCHEMES.get(name.upper())
+    if scheme is None:
+        raise ValueError(f"constraints={name!r}; it must be {_NEEDED}.")
+    if not write_spans(classes):
+        raise ValueError(f"constraints={name!r} needs labels such as B-LOC and O; y has {list(classes)}.")
+    return LabelRules(scheme_mask(scheme, classes), scheme)
 
 
 def _places(pair: Any, classes: Sequence[Label]) -> tuple[int, int]:
     """(row, column) of a pair of labels."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(f"constraints has {pair!r}; its entries are pairs (from, to) of labels that must not follow.")
+        raise TypeError(
+            f"constraints has {pair!r}; its entries are pairs (from, to) of labels that must not follow, "
+            "schemes, arrays bool[L, L] and automata."
+        )
     missing = [label for label in pair if label is not None and label not in classes]
     if missing:
         raise ValueError(f"constraints has the label {missing[0]!r}; y has only {list(classes)}.")
@@ -134,18 +174,27 @@ def _pairs(y: Outputs, n_labels: int) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def _check(rules: LabelRules, classes: Sequence[Label], y: Outputs) -> None:
+    """Raises where training labels break the rules."""
     left, right = _pairs(y, len(classes))
     broken = np.flatnonzero((left >= 0) & (right >= 0) & ~rules.follows[left, right])
-    if not len(broken):
-        return
-    k = int(broken[0])
-    ends = y.offsets + np.arange(len(y.offsets))  # places of starts and ends among the padded labels
-    i = int(np.searchsorted(ends, k, side="right")) - 1
-    raise ValueError(
-        f"y[{i}] has {_shown((int(left[k]), int(right[k])), classes)} at token {max(k - int(ends[i]) - 1, 0)}, which "
-        f"constraints forbid; so do {len(broken)} places in all. Correct the labels, or use constraints='auto', which "
-        "leaves out the rules that they break."
-    )
+    if len(broken):
+        k = int(broken[0])
+        ends = y.offsets + np.arange(len(y.offsets))  # places of starts and ends among the padded labels
+        i = int(np.searchsorted(ends, k, side="right")) - 1
+        raise ValueError(
+            f"y[{i}] has {_shown((int(left[k]), int(right[k])), classes)} at token {max(k - int(ends[i]) - 1, 0)}, "
+            f"which constraints forbid; so do {len(broken)} places in all. Correct the labels, or use "
+            "constraints='auto', which leaves out the rules that they break."
+        )
+    refused = None if rules.automaton is None else rules.automaton.first_broken(y.flat, y.offsets)
+    if refused is not None:
+        i, t = refused
+        own = y.flat[y.offsets[i] : y.offsets[i + 1]]
+        what = f"the label {classes[own[t]]!r} at token {t}" if t < len(own) else f"its end after {t} tokens"
+        raise ValueError(
+            f"y[{i}] is not accepted by the automaton of constraints: it has no step for {what}. Correct the "
+            "labels, or the automaton."
+        )
 
 
 def _shown(pair: Sequence[int], classes: Sequence[Label]) -> str:

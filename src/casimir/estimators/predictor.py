@@ -19,7 +19,8 @@ from casimir.estimators.spans import SpanLabels
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
-from casimir.scores import FloatArray, IntArray
+from casimir.scores import FloatArray, IntArray, Scores
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
 from casimir.vocabulary import Columns, Vocabulary
 
@@ -105,6 +106,23 @@ class ChainPredictor(Confidence):
         """The structure, with the rules of valid labels."""
         return Chain(len(self.classes)) if self.rules is None else self.rules.chain
 
+    @property
+    def cells(self) -> int:
+        """Marginals of pairs per token."""
+        chain = self.chain
+        return int(chain.unfolded.pairs.size if isinstance(chain, AutomatonChain) else chain.n_labels**2)
+
+    def markov(self, s: Scores) -> tuple[Chain, SpanLabels, Scores]:
+        """The chain, how its labels write spans, and its scores, so that labels are a Markov chain given the sentence.
+
+        Under an automaton these are the pairs of labels and states.
+        """
+        chain = self.chain
+        if not isinstance(chain, AutomatonChain):
+            return chain, self.span_labels, s
+        labels = SpanLabels.of([self.classes[j] for j in chain.unfolded.label.tolist()])
+        return chain.wide, labels, chain.unfolded.scores(s)
+
     def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
         """The best labels of every sentence, among those that `fixed` leaves; see `SequenceTagger.predict`."""
         packed = self.pack(X)
@@ -140,7 +158,8 @@ class ChainPredictor(Confidence):
         if chain.is_constrained:
             forbidden = chain.forbidden(LinearChainModel(X, len(self.classes)).layout())
             nodes, pairs = (None, None) if forbidden is None else (forbidden.nodes, forbidden.edges)
-        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs)
+        automaton = chain.unfolded.native if isinstance(chain, AutomatonChain) else None
+        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs, None, automaton)
         _, numbers = problem.decode(self.w, self.threads or n_threads())
         best: IntArray = numbers
         return best

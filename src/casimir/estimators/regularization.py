@@ -132,7 +132,9 @@ class _Run:
         from sklearn.base import clone
 
         part = self._part
-        model = clone(self._tagger).set_params(lam=lam_n / len(part.X), warm_start=_can_start(self._tagger))
+        model = clone(self._tagger).set_params(
+            lam=lam_n / len(part.X), warm_start=_can_start(self._tagger), patience=None
+        )
         model.keep_names = False  # the sequences are packed
         if self._last is not None and model.warm_start:
             model.predictor_ = self._last

@@ -9,6 +9,7 @@ import numpy as np
 
 from casimir.estimators.labels import Label
 from casimir.estimators.saved_solver import decode_solver, encode_solver
+from casimir.structures.automaton import Automaton
 
 
 def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,16 +67,50 @@ def _decode_weights(plain: Any) -> dict[Label, float]:
 
 
 def _encode_constraints(constraints: Any) -> Any:
-    """[[from, to], ...] of pairs, null for the start and the end; {"mask": rows} of an array."""
+    """[[from, to], ...] of pairs, null for the start and the end; {"mask": rows} of an array; {"automaton": ...};
+    {"all": [...]} of a list with other things than pairs."""
+    if isinstance(constraints, str):
+        return constraints
     if isinstance(constraints, np.ndarray):
         return {"mask": constraints.tolist()}
-    return [[None if label is None else json_label(label) for label in pair] for pair in constraints]
+    if isinstance(constraints, Automaton):
+        return {"automaton": _encode_automaton(constraints)}
+    entries = list(constraints)
+    if any(isinstance(entry, str | np.ndarray | Automaton) for entry in entries):
+        pair = [not isinstance(entry, str | np.ndarray | Automaton) for entry in entries]
+        return {"all": [_encode_constraints([e] if p else e) for e, p in zip(entries, pair, strict=True)]}
+    return [[None if label is None else json_label(label) for label in pair] for pair in entries]
 
 
 def _decode_constraints(plain: Any) -> Any:
-    if isinstance(plain, Mapping):
+    if isinstance(plain, str):
+        return plain
+    if not isinstance(plain, Mapping):
+        return [(left, right) for left, right in plain]
+    if "mask" in plain:
         return np.array(plain["mask"], dtype=np.bool_)
-    return [(left, right) for left, right in plain]
+    if "automaton" in plain:
+        return _decode_automaton(plain["automaton"])
+    found: list[Any] = []
+    for entry in map(_decode_constraints, plain["all"]):
+        found += entry if isinstance(entry, list) else [entry]
+    return found
+
+
+def _encode_automaton(automaton: Automaton) -> dict[str, Any]:
+    """Its states by number, in the order of `steps`."""
+    number = {state: q for q, state in enumerate(automaton.steps)}
+    rows = [
+        [[json_label(label), None if to is None else number[to]] for label, to in row.items()]
+        for row in automaton.steps.values()
+    ]
+    final = None if automaton.final is None else [number[state] for state in automaton.final]
+    return {"steps": rows, "start": number[automaton.start], "final": final}
+
+
+def _decode_automaton(plain: Mapping[str, Any]) -> Automaton:
+    steps: dict[Any, dict[Any, Any]] = {q: dict(row) for q, row in enumerate(plain["steps"])}
+    return Automaton(steps, plain["start"], plain["final"])
 
 
 _CODES = {

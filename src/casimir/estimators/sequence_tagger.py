@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from casimir._native import core
 from casimir._outputs import Outputs
 from casimir._threads import n_threads
 from casimir._validate import positive_int
@@ -161,9 +162,15 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
+        if self.patience is not None and X_dev is None and y_dev is None:
+            raise ValueError(
+                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
+                "and y_dev to fit, or leave it out."
+            )
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
-        return self._fit_packed(packed, y, sample_weight, X_dev, y_dev, callbacks)
+        is_ours = packed is not X
+        return self._fit_packed(packed, y, sample_weight, X_dev, y_dev, callbacks, overwrite=is_ours)
 
     def _fit_packed(
         self,
@@ -173,13 +180,16 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         X_dev: Any,
         y_dev: Any,
         callbacks: Iterable[TaggerCallback],
+        *,
+        overwrite: bool = False,
     ) -> SequenceTagger:
+        """overwrite: nobody reads the features of `packed` any more."""
         labels = LabelSequences.of(y, packed.offsets)
         classes, before = labels.classes(), getattr(self, "predictor_", None) if self.warm_start else None
         if X_dev is None and y_dev is None:
-            return self._train(packed, labels, classes, sample_weight, callbacks, before)
+            return self._train(packed, labels, classes, sample_weight, callbacks, before, overwrite=overwrite)
         dev = DevSet.of(self, packed, X_dev, y_dev, classes)
-        self._train(packed, labels, classes, sample_weight, [*callbacks, dev], before)
+        self._train(packed, labels, classes, sample_weight, [*callbacks, dev], before, overwrite=overwrite)
         return self._keep(dev)
 
     def _fit_path(
@@ -239,35 +249,43 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         before: ChainPredictor | None,
         *,
         is_step: bool = False,
+        overwrite: bool = False,
     ) -> SequenceTagger:
         """From the weights of the model before, where there is one; is_step: the penalty is around them."""
-        features, compact = UsedFeatures.of(packed, self.min_frequency)
+        wide = None if before is None else carried(before, packed, classes)
+        features, compact = UsedFeatures.of(packed, self.min_frequency, overwrite=overwrite)
+        core.release_memory()
         places = labels.places(classes)
         rules = None if self.constraints is None else label_rules(self.constraints, classes, places)
         truth = label_masks(labels, classes) if labels.is_partial else places
-        wide = w0 = None
-        if before is not None:
-            wide = carried(before, packed, classes)
-            w0 = features.compress(wide, len(classes))
-        objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
-        solver = choose(self.solver, objective)
-        if objective.sets is not None:
-            solver = around(solver)
+        w0 = None if wide is None else features.compress(wide, len(classes))
 
         def predictor(w: FloatArray) -> ChainPredictor:
             full = features.expand(w, len(classes), wide if is_step else None)
             return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads(), rules)
 
-        epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
+        objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
         wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
-        if is_step and getattr(solver, "starts_at_zero", False):
-            w0 = None  # the centre of the penalty is where it starts
-        train = partial(minimize, objective, solver, epochs, self.tol, seed, w0=w0)
-        result = _with_progress(train, wrapped) if self.verbose else train(wrapped)
-        self.solver_ = solver
+        result = self._minimized(objective, wrapped, w0, is_step=is_step)
+        del objective, compact  # their memory is free before the weights of all features come
+        core.release_memory()
         self._set_result(result, predictor(result.w))
         warn_of_the_end(result, self.tol)
         return self
+
+    def _minimized(
+        self, objective: Objective, callbacks: list[Callback], w0: FloatArray | None, *, is_step: bool
+    ) -> Result:
+        """The run of the solver. Sets solver_."""
+        solver = choose(self.solver, objective)
+        if objective.sets is not None:
+            solver = around(solver)
+        if is_step and getattr(solver, "starts_at_zero", False):
+            w0 = None  # the centre of the penalty is where it starts
+        self.solver_ = solver
+        epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
+        train = partial(minimize, objective, solver, epochs, self.tol, seed, w0=w0)
+        return _with_progress(train, callbacks) if self.verbose else train(callbacks)
 
     def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
         """The best labels of every sentence. Features never seen in training count for nothing.

@@ -22,6 +22,7 @@ from casimir.persistence.arrays import (
     shape_of_rows,
 )
 from casimir.persistence.labels import distinct_labels
+from casimir.structures.automaton import StateTable
 from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
@@ -48,6 +49,9 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
     arrays = encode_rows("weights", predictor.rows)
     if predictor.rules is not None:
         meta["scheme"], arrays["follows"] = predictor.rules.scheme, predictor.rules.follows
+        if predictor.rules.automaton is not None:
+            arrays["automaton_steps"] = predictor.rules.automaton.steps
+            arrays["automaton_final"] = predictor.rules.automaton.final
     if predictor.vocabulary is not None:
         arrays |= encode_vocabulary("vocabulary", predictor.vocabulary)
     if tagger.names_ is not None:
@@ -122,7 +126,18 @@ def _rules(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: 
         return None
     if follows.dtype != np.bool_ or follows.shape != (n_labels + 1, n_labels + 1):
         raise ValueError(f"the model file is damaged: rules {list(follows.shape)} do not fit {n_labels} labels.")
-    return LabelRules(follows, meta.get("scheme"))
+    return LabelRules(follows, meta.get("scheme"), _automaton(arrays, n_labels))
+
+
+def _automaton(arrays: Mapping[str, np.ndarray], n_labels: int) -> StateTable | None:
+    """What the rules say besides, where an automaton was given."""
+    steps, final = arrays.get("automaton_steps"), arrays.get("automaton_final")
+    if steps is None and final is None:
+        return None
+    try:
+        return StateTable.checked(steps, final, n_labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the model file is damaged: its automaton is none: {error}") from None
 
 
 def _vocabulary(arrays: Mapping[str, np.ndarray], hash_version: Any) -> Any:

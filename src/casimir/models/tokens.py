@@ -59,7 +59,8 @@ class TokenModel:
 
     def layout(self) -> Scores:
         """Node scores of all examples, all 0."""
-        return Scores.unchecked(np.zeros((self.X.n_tokens, self.n_labels)), self.X.offsets)
+        nodes = aligned_zeros(self.X.n_tokens * self.n_labels).reshape(-1, self.n_labels)  # pages that nobody touches
+        return Scores.unchecked(nodes, self.X.offsets)
 
     def zeros(self) -> FloatArray:
         """Weights to start from, aligned for the native kernels."""

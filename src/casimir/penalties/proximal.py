@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from casimir._arrays import dot
+from casimir._arrays import aligned_zeros, combine, dot
 from casimir.penalties.base import Penalty, Quadratic
 from casimir.penalties.separable import Separable
 from casimir.scores import FloatArray
@@ -28,9 +28,9 @@ class Proximal:
         if own is None or self.kappa == 0.0:
             return own
         sigma = own.sigma + self.kappa
-        center = self.kappa / sigma * self.center
-        if own.center is not None:
-            center += own.sigma / sigma * own.center
+        other = self.center if own.center is None else own.center
+        share = 0.0 if own.center is None else own.sigma / sigma
+        center = combine(self.kappa / sigma, self.center, share, other, out=aligned_zeros(len(other)))
         return Quadratic(sigma, center)
 
     @property

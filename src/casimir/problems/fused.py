@@ -24,6 +24,7 @@ from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, f
 from casimir.problems.label_graphs import core_label_graph
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
+from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.base import split_flat
 from casimir.structures.candidates import Candidates
 from casimir.structures.chain import Chain
@@ -100,7 +101,8 @@ def _linear_chain(
         return None
     flat = _flat_truth(truth, np.diff(X.offsets), labels)
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
-    return core.linear_chain(*features, labels, flat, *fixed, truth.marginals)
+    automaton = structure.unfolded.native if isinstance(structure, AutomatonChain) else None
+    return core.linear_chain(*features, labels, flat, *fixed, truth.marginals, automaton)
 
 
 @core_problem.register

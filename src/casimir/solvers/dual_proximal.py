@@ -9,9 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from casimir._arrays import aligned_zeros, combine, dot
+from casimir._native import core
 from casimir.duality import DualPoint
 from casimir.objective import Objective
-from casimir.penalties import Proximal
+from casimir.penalties import Penalty, Proximal
+from casimir.penalties.separable import Separable
 from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
@@ -151,9 +153,11 @@ class _Run:
     ) -> None:
         self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
         self.kappa = kappa
-        rest = w0 if w0.any() else _resting_point(objective)
-        self.z, self.before, self.mean = (aligned_zeros(objective.n_params) for _ in range(3))
-        self.z[:] = self.before[:] = rest
+        rest, n = w0 if w0.any() else _resting_point(objective), objective.n_params
+        # Vectors that are not needed are not there: on text they are most of the memory of a training.
+        self.z = _copied(rest, n)
+        self.before = None if manner.beta == 0.0 else _copied(rest, n)
+        self.mean = aligned_zeros(n) if manner.averages else None
         penalty = Proximal(objective.penalty, kappa.value, self.z)
         self.blocks: Any = inner.blocks(objective.with_penalty(penalty))
         self.iterate: DualIterate = dual_start(penalty, objective.n_params)
@@ -166,7 +170,7 @@ class _Run:
             k += 1
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
-            if self.manner.averages:
+            if self.mean is not None:
                 combine(1.0 - share, self.mean, share, self.iterate.w, out=self.mean)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
@@ -183,21 +187,19 @@ class _Run:
             self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
-        w, g, penalty = self.iterate.w, self._gradient(), self.objective.penalty
-        ell = self.objective.constant + self.blocks.ell
+        w, penalty, ell = self.iterate.w, self.objective.penalty, self.objective.constant + self.blocks.ell
+        plain = _plain_square(penalty)
+        if plain is not None:
+            # g = kappa z - sigma w, of which nobody needs more than two numbers
+            square, product = core.products_of_sum(self.kappa.value, self.z, -self.iterate.penalty.strong_convexity, w)
+            dual = ell - plain.conjugate_of_square(square)
+            return dual, block_gap + ell + product + penalty.value(w) - dual
+        g = self.iterate.gradient()
         dual = DualPoint(g, ell).value(penalty)
         if self.mean_dual is not None:
             self.mean_dual = self.mean_dual.mixed(DualPoint(g.copy(), ell), share)  # steps change g in place
             dual = max(dual, self.mean_dual.value(penalty))
         return dual, block_gap + ell + dot(g, w) + penalty.value(w) - dual
-
-    def _gradient(self) -> FloatArray:
-        """float64[d]: g; for a square of curvature lam around 0 it is kappa z - (lam + kappa) w."""
-        own = self.objective.penalty.quadratic
-        if self.iterate.g is not None or own is None or own.center is not None:
-            return self.iterate.gradient()
-        kappa = self.kappa.value
-        return combine(kappa, self.z, -(own.sigma + kappa), self.iterate.w)
 
     def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over.
@@ -207,7 +209,7 @@ class _Run:
         best, value = self.iterate.w, math.inf
         if not self.average_wins:
             value = self.objective.value(best)
-        if self.manner.averages and (is_noisy or self.average_wins):
+        if self.mean is not None and (is_noisy or self.average_wins):
             of_mean = self.objective.value(self.mean)
             self.average_wins = self.average_wins or of_mean < value
             if of_mean < value:
@@ -226,6 +228,7 @@ class _Run:
         if beta is None:
             beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
         if beta > 0.0:
+            assert self.before is not None
             new_z = self.before
             combine(-beta, new_z, 1.0 + beta, w, out=new_z)
         penalty: Any = Proximal(objective.penalty, kappa, new_z)
@@ -241,7 +244,9 @@ class _Run:
             else:
                 combine(of_z, new_w, of_w, w, out=new_w)
                 combine(1.0, new_w, kappa / sigma, new_z, out=new_w)
-        self.z, self.before, self.kappa.value = new_z, w, kappa
+        self.z, self.kappa.value = new_z, kappa
+        if self.before is not None:
+            self.before = w
         self.iterate = DualIterate(penalty, new_w, g)
 
 
@@ -251,8 +256,23 @@ def _extrapolation(lam: float, kappa: float, k: int) -> float:
     return min((1.0 - root) / (1.0 + root), k / (k + 3.0))
 
 
-def _resting_point(objective: Objective) -> FloatArray:
-    """The w that the penalty alone would take; 0, or the centre of a proximal penalty."""
+def _resting_point(objective: Objective) -> FloatArray | None:
+    """The w that the penalty alone would take: the centre of a proximal penalty; None for 0."""
     penalty = objective.penalty
-    at_rest = np.zeros(objective.n_params)
-    return penalty.primal(at_rest) if penalty.strong_convexity > 0.0 else at_rest
+    if penalty.strong_convexity == 0.0 or _plain_square(penalty) is not None:
+        return None
+    return penalty.primal(np.zeros(objective.n_params))
+
+
+def _copied(point: FloatArray | None, n: int) -> FloatArray:
+    """In memory of its own; None is 0."""
+    copy = aligned_zeros(n)
+    if point is not None:
+        copy[:] = point
+    return copy
+
+
+def _plain_square(penalty: Penalty) -> Separable | None:
+    """R, where it is (sigma/2) |w|^2 and nothing else."""
+    own: Separable | None = getattr(penalty, "separable", None)
+    return own if own is not None and own.is_plain and own.center is None and own.strong_convexity > 0.0 else None

@@ -18,6 +18,7 @@ from casimir.errors import BrokenCertificate, Diverged
 from casimir.objective import Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
+from casimir.solvers.kept import Kept
 from casimir.solvers.trace import OWN_COLUMNS, Trace, TraceRow
 
 _log = logging.getLogger(__name__)
@@ -143,7 +144,7 @@ class Recorder:
         self.tol, self._metrics, self._every, self._last_row = tol, metrics, every, 0
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
         self._counts_before, self._evaluated_before = replace(objective.counts), objective.clock.evaluations
-        self._best_w: FloatArray | None = None
+        self._best_w: Kept | None = None
         self._best = np.inf
         self._dual = 0.0  # every loss here is at least 0
         self._epoch = 0
@@ -227,17 +228,14 @@ class Recorder:
         if self.status not in ("converged", "stationary"):
             value = self._objective.value(start)
             if value < self._best:
-                self._best, self._best_w = value, start.copy()
+                self._keep(value, start)
         gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
-        return Result(self._best_w, self._best, self._dual, gap, self.status, self.trace)
+        return Result(self._best_w.vector(), self._best, self._dual, gap, self.status, self.trace)
 
     def _keep(self, value: float, w: FloatArray) -> None:
-        """A new best point, in the memory of the last one."""
-        self._best = value
-        if self._best_w is None:
-            self._best_w = w.copy()
-        else:
-            self._best_w[:] = w
+        """A new best point."""
+        self._best, self._best_w = value, None  # the last one goes before memory for this one is asked for
+        self._best_w = Kept.of(w)
 
     @contextmanager
     def _pause(self) -> Iterator[None]:

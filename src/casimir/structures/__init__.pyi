@@ -1,3 +1,5 @@
+from .automaton import Automaton
+from .automaton_chain import AutomatonChain
 from .base import Best, Expectation, Structure, TopK
 from .bmmf import CountedTopK, bmmf
 from .boxes import BoxSearch
@@ -12,6 +14,8 @@ from .matching import Matching
 from .tree import Tree
 
 __all__ = [
+    "Automaton",
+    "AutomatonChain",
     "Best",
     "BoxSearch",
     "BranchAndBound",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class Chain(AllowedLabels):
         check_layout(s, (self.n_labels,), "Chain")
         return node_costs(s, costs)
 
-    def select(self, examples: Any) -> Chain:
+    def select(self, examples: Any) -> Self:
         if self.labels is None:
             return self
         chosen = np.arange(len(self.labels))[examples]
@@ -148,7 +148,7 @@ class Chain(AllowedLabels):
         object.__setattr__(part, "_seen", self._seen.select(chosen))
         return part
 
-    def _with_labels(self, labels: Masks) -> Chain:
+    def _with_labels(self, labels: Masks) -> Self:
         return replace(self, labels=labels)
 
     def _ends(self, offsets: IntArray) -> tuple[IntArray, IntArray]:
