@@ -1,5 +1,15 @@
-// What the rest of a document tells about a word: the most frequent contexts of its capitalised mentions, its case
-// where it does not begin a sentence, and the document's first word. Headlines receive evidence but give none.
+// What the rest of a document tells about a word. A name is often ambiguous in one sentence and plain in another:
+// "Jordan" beside "King Hussein of Jordan" or "Michael Jordan". So every mention of a capitalised word gets the most
+// frequent contexts of all its capitalised mentions in the document:
+//
+//   d[-1], d[1]         the words before and after the mention
+//   dleft, dright       the words around the run of capitalised words that holds it
+//   dfirst, dlast       the first and last word of that run, when it is longer than the mention
+//   dnotfirst, dnotlast it stood behind or before another capitalised word
+//   dcase               the case of its mentions that do not begin a sentence
+//   topic               the first word of the document, together with the word or its case
+//
+// Headlines, where everything is in capitals, receive this evidence but give none.
 #pragma once
 
 #include <cstddef>

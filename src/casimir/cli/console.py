@@ -22,8 +22,10 @@ from casimir.tasks.text import encoded, write_text
 
 if TYPE_CHECKING:  # rich is loaded when there is something to show
     from rich.console import Console
+    from rich.progress import Progress
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shells expect
+_BARS: list[Progress] = []  # of what a command counts
 
 
 @cache
@@ -67,12 +69,22 @@ def clear_ends() -> Iterator[None]:
         except BrokenPipeError:
             raise
         except (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError) as error:
+            _stop_bars()
             say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
             _let_go_of_output()
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
+            _stop_bars()
             say(err(), "Interrupted; nothing was saved.", "yellow")
             raise typer.Exit(INTERRUPTED) from None
+        finally:
+            _stop_bars()
+
+
+def _stop_bars() -> None:
+    """Bars of what was not done to its end hide the cursor, and would be drawn again below what is said."""
+    while _BARS:
+        _BARS.pop().stop()
 
 
 def _let_go_of_output() -> None:
@@ -142,31 +154,40 @@ def track(items: Iterable[Any], what: str) -> Iterator[Any]:
     tell(len(given), len(given))
 
 
-def counted(what: str, every: float = 5.0) -> Callable[[int, int], None]:
-    """A function of (done, total): a bar on a terminal, else a line every few seconds."""
+def counted(what: str, every: float = 5.0, tell_end: bool = False) -> Callable[[int, int], None]:
+    """A function of (done, total): a bar on a terminal, else a line every few seconds, and at the end if wanted."""
     if err().is_terminal:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=err(), transient=True)
-        task = bar.add_task(what, total=None)
-        bar.start()
-
-        def move(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-            if done >= total:
-                bar.stop()
-
-        return move
-    last = time.monotonic()
+        return _bar(what)
+    began = told = time.monotonic()
+    first = -1
 
     def tell(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > every and done < total:
-            last = time.monotonic()
+        nonlocal told, first
+        now, first = time.monotonic(), done if first < 0 else first
+        if now - told > every and first < done < total:
+            told, left = now, (now - began) / (done - first) * (total - done)
+            say(err(), f"{what}: {done:,} / {total:,}, about {left:.0f} s left")
+        elif tell_end and done == total:
             say(err(), f"{what}: {done:,} / {total:,}")
 
     return tell
+
+
+def _bar(what: str) -> Callable[[int, int], None]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=err(), transient=True)
+    task = bar.add_task(what, total=None)
+    bar.start()
+    _BARS.append(bar)
+
+    def move(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done >= total:
+            bar.stop()
+
+    return move
 
 
 @contextmanager
