@@ -16,8 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from casimir.tasks.text import encoded, write_text
 
 if TYPE_CHECKING:  # rich is loaded when there is something to show
@@ -72,11 +70,11 @@ def clear_ends() -> Iterator[None]:
             _stop_bars()
             say(err(), f"error: {' '.join(str(error).split()) or type(error).__name__}", "bold red")
             _let_go_of_output()
-            raise typer.Exit(2) from None
+            raise SystemExit(2) from None
         except KeyboardInterrupt:
             _stop_bars()
             say(err(), "Interrupted; nothing was saved.", "yellow")
-            raise typer.Exit(INTERRUPTED) from None
+            raise SystemExit(INTERRUPTED) from None
         finally:
             _stop_bars()
 
@@ -112,9 +110,9 @@ def _terminable() -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
-    except typer.Exit:
+    except SystemExit:
         if told:
-            raise typer.Exit(TERMINATED) from None
+            raise SystemExit(TERMINATED) from None
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -133,11 +131,12 @@ def write_result(text: str, encoding: str, output: Path | None, done: str) -> No
         write_text(output, text, encoding)
         say(err(), f"{done} {output}", "green")
     else:
-        typer.echo(encoded(text, "stdout", encoding), nl=False)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded(text, "stdout", encoding))
 
 
 def write_json(data: dict[str, Any]) -> None:
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=not _writes_unicode()))
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=not _writes_unicode()) + "\n")
 
 
 def _writes_unicode() -> bool:
@@ -203,4 +202,4 @@ def kept(folder: Path | None) -> Iterator[None]:
             f"Interrupted; the features so far are in {folder}, and the same command goes on from there.",
             "yellow",
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None

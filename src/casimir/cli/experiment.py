@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from casimir.cli.console import INTERRUPTED, clear_ends, counted, err, out, say, write_json
-from casimir.cli.options import Json, Quiet
+from casimir.cli.parameters import Json, Quiet
 
 if TYPE_CHECKING:  # what is loaded when a command runs
     from rich.console import Console
@@ -85,7 +85,7 @@ def run(
             )
         except KeyboardInterrupt:
             say(err(), f"Interrupted; finished runs are in {target}, and the same command goes on.", "yellow")
-            raise typer.Exit(INTERRUPTED) from None
+            raise SystemExit(INTERRUPTED) from None
         _show([row for results in found for row in rows_in(results)], json)
         say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
 

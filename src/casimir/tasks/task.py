@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from casimir.scores import IntArray
-from casimir.solvers.choose import SOLVER_NAMES
+from casimir.solvers.names import SOLVER_NAMES
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.metrics.counts import Counts
