@@ -46,6 +46,17 @@ def test_prediction_of_a_saved_tagger_does_not_wait_for_scikit_learn(tmp_path: P
     assert loaded(code, "predict", str(GOLDEN), str(tmp_path / "words.txt")) <= {"rich"}  # typer's own
 
 
+def test_a_plain_prediction_waits_for_no_other_task_and_no_command_line_library(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("Paris NNP\nis VBZ\nnice JJ\n")
+    code = "from casimir.cli import main; main(); print(*sys.modules)"
+    script = SCRIPT.format(code=code, heavy={*HEAVY, "typer"})
+    command = [sys.executable, "-c", script, "predict", str(GOLDEN), str(tmp_path / "words.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "casimir.tasks.tag.task" in done.stdout
+    assert "casimir.tasks.align" not in done.stdout
+
+
 def test_estimators_load_scikit_learn() -> None:
     assert "sklearn" in loaded("import casimir; casimir.SequenceTagger")
 

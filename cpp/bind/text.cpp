@@ -89,7 +89,7 @@ text::GivenValues given_values(const Given& given, std::size_t n_items) {
 nb::tuple extract(const text::Plan& plan, const text::CharacterTable& characters, const Integers& offsets,
                   const Integers& documents, const std::vector<Numbers>& ids,
                   const std::vector<const FeatureTable*>& names, const std::vector<Given>& given,
-                  const FeatureIndex& index) {
+                  const FeatureIndex& index, int threads) {
   const text::TokenTable tokens = token_table(offsets, documents, ids, names);
   if (given.size() != plan.sources.size()) throw std::invalid_argument("every source needs its values, or None");
   std::vector<text::GivenValues> values;
@@ -103,7 +103,7 @@ nb::tuple extract(const text::Plan& plan, const text::CharacterTable& characters
   casimir::PackedFeatures packed;
   {
     const nb::gil_scoped_release release;
-    packed = text::template_features(plan, characters, tokens, std::move(values), index);
+    packed = text::template_features(plan, characters, tokens, values, index, threads);
   }
   return packed_tuple(std::move(packed));
 }
@@ -153,17 +153,18 @@ void bind_text(nb::module_& m) {
       "extract_hashed",
       [](const text::Plan& plan, const text::CharacterTable& characters, const Integers& offsets,
          const Integers& documents, const std::vector<Numbers>& ids, const std::vector<const FeatureTable*>& names,
-         const std::vector<Given>& given, uint32_t n_features) {
+         const std::vector<Given>& given, uint32_t n_features, int threads) {
         if (n_features == 0) throw std::invalid_argument("n_features must be at least 1");
-        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::hashed(n_features));
+        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::hashed(n_features),
+                       threads);
       },
       "(offsets, indptr, indices, None) of the features that a plan makes; bucket = hash of name.");
   m.def(
       "extract_known",
       [](const text::Plan& plan, const text::CharacterTable& characters, const Integers& offsets,
          const Integers& documents, const std::vector<Numbers>& ids, const std::vector<const FeatureTable*>& names,
-         const std::vector<Given>& given, const FeatureTable& table) {
-        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::known(table));
+         const std::vector<Given>& given, const FeatureTable& table, int threads) {
+        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::known(table), threads);
       },
       "As extract_hashed; names that are not in the table are dropped.");
   m.def(
@@ -171,7 +172,7 @@ void bind_text(nb::module_& m) {
       [](const text::Plan& plan, const text::CharacterTable& characters, const Integers& offsets,
          const Integers& documents, const std::vector<Numbers>& ids, const std::vector<const FeatureTable*>& names,
          const std::vector<Given>& given, FeatureTable& table) {
-        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::growing(table));
+        return extract(plan, characters, offsets, documents, ids, names, given, FeatureIndex::growing(table), 1);
       },
       "As extract_hashed; new names are added to the table.");
 }

@@ -25,6 +25,9 @@ class FeatureIndex {
   /// 0: features are not hashed.
   std::uint32_t n_buckets() const { return n_buckets_; }
 
+  /// Whether new names get numbers.
+  bool grows() const { return growing_ != nullptr; }
+
   /// FeatureTable::none for a name that has no number.
   std::uint32_t operator()(std::string_view name) const {
     if (growing_) return growing_->intern(name);

@@ -1,12 +1,14 @@
 #include "text/evidence.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace casimir::text {
 
 namespace {
 
 constexpr std::size_t most_contexts = 16;
+constexpr std::string_view all_cases = "IMTUdlmp";
 constexpr std::string_view names[] = {
     "d[-1]=", "d[1]=", "dleft=", "dright=", "dfirst=", "dlast=", "dnotfirst", "dnotlast"};
 
@@ -16,9 +18,13 @@ Evidence::Evidence(const TokenTable& tokens, WordFactTable& facts)
     : tokens_(tokens), facts_(facts), start_(facts.normal_of("<s>")), stop_(facts.normal_of("</s>")) {}
 
 void Evidence::read(std::size_t begin, std::size_t end, bool has_topic) {
-  contexts_.clear();
+  for (const std::uint32_t normal : known_) {
+    seen_[normal].contexts.clear();  // keeps its room
+    seen_[normal].cases = 0;
+    seen_[normal].known = false;
+  }
+  known_.clear();
   places_.clear();
-  cases_.clear();
   const auto at = [this](std::size_t i) { return static_cast<std::size_t>(tokens_.offsets[i]); };
   const std::uint32_t* words = tokens_.ids[0].data();
   topic_.reset();
@@ -30,9 +36,7 @@ void Evidence::read_sentence(const std::uint32_t* words, std::size_t size) {
   if (is_headline(words, size)) return;
   for (std::size_t i = 1; i < size; ++i) {
     const WordFacts fact = facts_[words[i]];
-    std::string& seen = cases_[fact.normal];
-    const auto place = std::lower_bound(seen.begin(), seen.end(), fact.letter_case);
-    if (place == seen.end() || *place != fact.letter_case) seen.insert(place, fact.letter_case);
+    seen(fact.normal).cases |= static_cast<std::uint8_t>(1u << all_cases.find(fact.letter_case));
   }
   for (std::size_t i = 0; i < size;) {
     const std::size_t end = end_of_run(facts_, words, i, size);
@@ -77,18 +81,27 @@ std::uint32_t Evidence::normal_at(const std::uint32_t* words, std::size_t size, 
   return static_cast<std::size_t>(i) < size ? facts_[words[i]].normal : stop_;
 }
 
+Evidence::Seen& Evidence::seen(std::uint32_t normal) {
+  if (normal >= seen_.size()) seen_.resize(2 * normal + 64);
+  Seen& found = seen_[normal];
+  if (!found.known) known_.push_back(normal);
+  found.known = true;
+  return found;
+}
+
 void Evidence::count(std::uint32_t mention, Kind kind, std::uint32_t word) {
-  Contexts& all = contexts_[mention];
-  const auto [place, is_new] = places_[std::uint64_t{mention} << 3 | kind].try_emplace(word, all.size());
+  Contexts& all = seen(mention).contexts;
+  const auto [place, is_new] = places_.try_emplace({mention, word, kind}, static_cast<std::uint32_t>(all.size()));
   if (is_new)
     all.push_back({kind, word, 1});
   else
-    ++all[place->second].count;
+    ++all[place].count;
 }
 
 void Evidence::append_cases(std::uint32_t normal) {
-  const auto found = cases_.find(normal);
-  if (found != cases_.end()) feature_ += found->second;
+  if (normal >= seen_.size()) return;
+  for (std::size_t k = 0; k < all_cases.size(); ++k)
+    if ((seen_[normal].cases >> k & 1) != 0) feature_ += all_cases[k];
 }
 
 const std::string& Evidence::topic_with(std::string_view what) {
@@ -104,11 +117,16 @@ const std::string& Evidence::text_of(const Context& context) {
   return feature_;
 }
 
-const Evidence::Contexts& Evidence::most_common(const Contexts& all) {
-  chosen_ = all;
-  std::stable_sort(chosen_.begin(), chosen_.end(),
-                   [](const Context& a, const Context& b) { return a.count > b.count; });
-  if (chosen_.size() > most_contexts) chosen_.resize(most_contexts);
+/// The places of the most frequent contexts; of equally frequent ones those that came first.
+const std::vector<std::uint32_t>& Evidence::most_common(const Contexts& all) {
+  chosen_.resize(all.size());
+  std::iota(chosen_.begin(), chosen_.end(), 0u);
+  const std::size_t kept = std::min(most_contexts, all.size());
+  const auto end = chosen_.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::partial_sort(chosen_.begin(), end, chosen_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return all[a].count != all[b].count ? all[a].count > all[b].count : a < b;
+  });
+  chosen_.resize(kept);
   return chosen_;
 }
 

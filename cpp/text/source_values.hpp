@@ -1,8 +1,8 @@
-// The values of the sources of templates, each computed once per distinct text of its column.
+// The values of the sources of templates, each computed once per distinct text of its column; equal lists of values
+// have one number.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +71,33 @@ class FilterTree {
   std::vector<Node> nodes_{{Filter("lower"), 0}};  // the filter of the root is not applied
 };
 
+/// Distinct lists of values, numbered.
+class ValueLists {
+ public:
+  std::uint32_t number(const Values& values) {
+    key_.clear();
+    for (const std::string& value : values) {
+      key_ += std::to_string(value.size());
+      key_ += ' ';
+      key_ += value;
+    }
+    const std::uint32_t found = keys_.intern(key_);
+    if (found == lists_.size()) lists_.push_back(values);
+    return found;
+  }
+
+  const Values& operator[](std::uint32_t number) const { return lists_[number]; }
+
+ private:
+  FeatureTable keys_;
+  std::vector<Values> lists_;
+  std::string key_;
+};
+
 class SourceValues {
  public:
+  static constexpr std::uint32_t unset = FeatureTable::none;
+
   /// given: what comes from outside, per source; empty for the others.
   SourceValues(const Plan& plan, const CharacterTable& characters, const TokenTable& tokens,
                std::vector<GivenValues> given)
@@ -81,20 +106,23 @@ class SourceValues {
         tokens_(tokens),
         given_(std::move(given)),
         trees_(tokens.names.size()),
-        known_(plan.sources.size()) {
+        numbers_(plan.sources.size()) {
     for (const Source& source : plan.sources)
       nodes_.push_back(source.kind == SourceKind::filtered ? trees_[source.column].add(source.filters) : 0);
   }
 
-  /// Of a distinct text of the source's column, or of a token; kept.
-  const Values& at(std::size_t source, std::uint32_t item) {
-    auto& known = known_[source];
-    if (known.empty()) known.resize(n_items(source));
-    if (!known[item]) known[item] = compute(source, item);
-    return *known[item];
+  /// The number of the values of a distinct text of the source's column, or of a token; kept.
+  std::uint32_t number(std::size_t source, std::uint32_t item) {
+    auto& known = numbers_[source];
+    if (known.empty()) known.assign(n_items(source), unset);
+    if (known[item] == unset) known[item] = lists_.number(compute(source, item));
+    return known[item];
   }
 
-  /// The same, which stands until another item is asked for.
+  std::uint32_t number(const Values& values) { return lists_.number(values); }
+  const Values& list(std::uint32_t number) const { return lists_[number]; }
+
+  /// The values themselves, which stand until another item is asked for.
   const Values& compute(std::size_t source, std::uint32_t item) {
     const Source& from = plan_.sources[source];
     if (from.kind != SourceKind::filtered) return now_ = given_[source].of(item);
@@ -113,7 +141,8 @@ class SourceValues {
   std::vector<GivenValues> given_;
   std::vector<FilterTree> trees_;   // per column
   std::vector<std::size_t> nodes_;  // per source
-  std::vector<std::vector<std::optional<Values>>> known_;
+  std::vector<std::vector<std::uint32_t>> numbers_;
+  ValueLists lists_;
   Values now_;
 };
 

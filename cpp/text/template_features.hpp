@@ -11,8 +11,9 @@
 
 namespace casimir::text {
 
-/// given: values from outside, one entry per source of the plan.
+/// given: values from outside, one entry per source of the plan. Documents are spread over threads, unless the index
+/// grows; what comes out does not depend on their number.
 PackedFeatures template_features(const Plan& plan, const CharacterTable& characters, const TokenTable& tokens,
-                                 std::vector<GivenValues> given, FeatureIndex index);
+                                 const std::vector<GivenValues>& given, FeatureIndex index, int threads);
 
 }  // namespace casimir::text

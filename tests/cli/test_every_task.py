@@ -200,4 +200,4 @@ def test_progress_is_told_every_few_seconds_without_a_terminal(monkeypatch: pyte
     for done in range(31):
         now[0] = float(done)
         tell(done, 30)
-    assert said == [f"pictures: {done} / 30" for done in (6, 12, 18, 24)]
+    assert said == [f"pictures: {done} / 30, about {30 - done} s left" for done in (6, 12, 18, 24)]

@@ -9,7 +9,8 @@ import pytest
 from problems import chain_parts, tiny_parts
 
 import casimir as cs
-from casimir.solvers.choose import SOLVER_NAMES, choose
+from casimir.solvers.choose import choose
+from casimir.solvers.names import SOLVER_NAMES
 
 LAM = 0.3
 COUNTS = ("steps", "full_gradients", "evaluations", "searches")

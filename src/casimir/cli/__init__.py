@@ -12,13 +12,19 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Entry point of the `casimir` command. Its version is told at once, before the commands are loaded."""
+    """Entry point of the `casimir` command. What needs no more than a model does not wait for all commands to load."""
     if sys.argv[1:] == ["--version"]:
         from casimir import __version__
 
         sys.stdout.write(f"casimir {__version__}\n")
         return
     try:
+        from casimir.cli.quick import understood
+
+        run = understood(sys.argv[1:])
+        if run is not None:
+            run()
+            return
         from casimir.cli.program import app
 
         app(prog_name="casimir")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import options
+from casimir.cli import parameters
 from casimir.cli.console import clear_ends, counted, err, say
 from casimir.tasks.text import write_text
 
@@ -35,9 +35,9 @@ def cluster(
     word: Word = None,
     clusters: Number = 256,
     min_count: MinCount = 2,
-    seed: options.Seed = 0,
-    encoding: options.Encoding = "utf-8",
-    quiet: options.Quiet = False,
+    seed: parameters.Seed = 0,
+    encoding: parameters.Encoding = "utf-8",
+    quiet: parameters.Quiet = False,
 ) -> None:
     """Learn clusters of words that are used alike from text without labels, for `casimir train tag --clusters`.
 

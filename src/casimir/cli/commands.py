@@ -7,19 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from casimir.cli import options
-from casimir.cli.options import (
-    Declared,
-    Manner,
-    Using,
-    command,
-    declared,
-    parameter,
-    parameter_of,
-    parameters_of,
-    taken,
-)
+from casimir.cli import parameters as shared
+from casimir.cli.options import Declared, Manner, Using, declared, taken
 from casimir.cli.parallel import threads
+from casimir.cli.parameters import command, parameter, parameter_of, parameters_of
 from casimir.tasks.parts import Wanted
 from casimir.tasks.registry import tasks
 from casimir.tasks.task import Fit, Task
@@ -80,7 +71,7 @@ def evaluate_command() -> Callable[..., None]:
 
     about = ["Scores of a model on labelled data, beside those of simpler methods."]
     about += [f"{task.title}: {task.scores}" for task in tasks().values()]
-    return command("evaluate", "\n\n".join(about), [*_use("evaluate"), parameter("json", options.Json, False)], run)
+    return command("evaluate", "\n\n".join(about), [*_use("evaluate"), parameter("json", shared.Json, False)], run)
 
 
 def predict_command() -> Callable[..., None]:
@@ -92,7 +83,7 @@ def predict_command() -> Callable[..., None]:
 
     about = ["Write what a model predicts for new data."]
     about += [f"{task.title}: {task.writes}" for task in tasks().values()]
-    return command("predict", "\n\n".join(about), [*_use("predict"), parameter("output", options.Output, None)], run)
+    return command("predict", "\n\n".join(about), [*_use("predict"), parameter("output", shared.Output, None)], run)
 
 
 def report_command() -> Callable[..., None]:
@@ -106,11 +97,11 @@ def report_command() -> Callable[..., None]:
 
     For models that tag: train tag, ner, pos, chunk."""
     _, _, encoding, quiet = parameters_of(Using)
-    page = parameter("out", options.Page, Path("report.html"))
+    page = parameter("out", shared.Page, Path("report.html"))
     return command("report", about, [*_ARGUMENTS, page, encoding, quiet], run)
 
 
-_ARGUMENTS = [parameter("model", options.ModelFolder), parameter("file", options.File)]
+_ARGUMENTS = [parameter("model", shared.ModelFolder), parameter("file", shared.File)]
 
 
 def _use(command: str) -> list[inspect.Parameter]:

@@ -17,15 +17,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from casimir.tasks.text import encoded, write_text
 
 if TYPE_CHECKING:  # rich is loaded when there is something to show
     from rich.console import Console
+    from rich.progress import Progress
 
 INTERRUPTED, TERMINATED = 130, 143  # 128 + SIGINT and 128 + SIGTERM, what shells expect
 _DEBUG = "CASIMIR_DEBUG"
+_BARS: list[Progress] = []  # of what a command counts
 
 
 @cache
@@ -68,17 +68,27 @@ def clear_ends() -> Iterator[None]:
             sys.stdout.flush()
         except BrokenPipeError:
             raise
-        except (typer.Exit, typer.Abort, typer.BadParameter):
-            raise
         except Exception as error:
+            if _is_of_parser(error):
+                raise
+            _stop_bars()
             if debugging():
                 say(err(), traceback.format_exc())
             say(err(), f"error: {sentence_of(error)}", "bold red")
             _let_go_of_output()
-            raise typer.Exit(2) from None
+            raise SystemExit(2) from None
         except KeyboardInterrupt:
+            _stop_bars()
             say(err(), "Interrupted; nothing was saved.", "yellow")
-            raise typer.Exit(INTERRUPTED) from None
+            raise SystemExit(INTERRUPTED) from None
+        finally:
+            _stop_bars()
+
+
+def _stop_bars() -> None:
+    """Bars of what was not done to its end hide the cursor, and would be drawn again below what is said."""
+    while _BARS:
+        _BARS.pop().stop()
 
 
 _EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError, MemoryError)
@@ -93,6 +103,11 @@ def sentence_of(error: Exception) -> str:
         return "there is not enough memory."
     kind = f"{type(error).__name__}: {words}" if words else type(error).__name__
     return f"{kind}. This should not happen; `casimir --debug ...` shows where it did."
+
+
+def _is_of_parser(error: Exception) -> bool:
+    """Whether the parser of command lines raised it, who tells of it as well; not loaded where it is not needed."""
+    return type(error).__module__.split(".")[0] in ("typer", "click")
 
 
 def debugging() -> bool:
@@ -133,9 +148,9 @@ def _terminable() -> Iterator[None]:
     before = {one: signal.signal(one, stop) for one in heard}
     try:
         yield
-    except typer.Exit:
+    except SystemExit:
         if signal.SIGTERM in told:
-            raise typer.Exit(TERMINATED) from None
+            raise SystemExit(TERMINATED) from None
         raise
     finally:
         for one, handler in before.items():
@@ -155,11 +170,12 @@ def write_result(text: str, encoding: str, output: Path | None, done: str) -> No
         write_text(output, text, encoding)
         say(err(), f"{done} {output}", "green")
     else:
-        typer.echo(encoded(text, "stdout", encoding), nl=False)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded(text, "stdout", encoding))
 
 
 def write_json(data: dict[str, Any]) -> None:
-    typer.echo(json.dumps(data, indent=2, ensure_ascii=not _writes_unicode()))
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=not _writes_unicode()) + "\n")
 
 
 def _writes_unicode() -> bool:
@@ -176,31 +192,40 @@ def track(items: Iterable[Any], what: str) -> Iterator[Any]:
     tell(len(given), len(given))
 
 
-def counted(what: str, every: float = 5.0) -> Callable[[int, int], None]:
-    """A function of (done, total): a bar on a terminal, else a line every few seconds."""
+def counted(what: str, every: float = 5.0, tell_end: bool = False) -> Callable[[int, int], None]:
+    """A function of (done, total): a bar on a terminal, else a line every few seconds, and at the end if wanted."""
     if err().is_terminal:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=err(), transient=True)
-        task = bar.add_task(what, total=None)
-        bar.start()
-
-        def move(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-            if done >= total:
-                bar.stop()
-
-        return move
-    last = time.monotonic()
+        return _bar(what)
+    began = told = time.monotonic()
+    first = -1
 
     def tell(done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > every and done < total:
-            last = time.monotonic()
+        nonlocal told, first
+        now, first = time.monotonic(), done if first < 0 else first
+        if now - told > every and first < done < total:
+            told, left = now, (now - began) / (done - first) * (total - done)
+            say(err(), f"{what}: {done:,} / {total:,}, about {left:.0f} s left")
+        elif tell_end and done == total:
             say(err(), f"{what}: {done:,} / {total:,}")
 
     return tell
+
+
+def _bar(what: str) -> Callable[[int, int], None]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=err(), transient=True)
+    task = bar.add_task(what, total=None)
+    bar.start()
+    _BARS.append(bar)
+
+    def move(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+        if done >= total:
+            bar.stop()
+
+    return move
 
 
 @contextmanager
@@ -216,4 +241,4 @@ def kept(folder: Path | None) -> Iterator[None]:
             f"Interrupted; the features so far are in {folder}, and the same command goes on from there.",
             "yellow",
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None

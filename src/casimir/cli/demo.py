@@ -66,7 +66,7 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     say(err(), f"\nDone in {time.perf_counter() - began:.1f} s: {left}", "green")
     say(err(), f"Try it on your own text: casimir predict {output / 'model'} FILE   (one word per line)")
     if model.tagger.status_ == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
 
 
 def _plot(model: TagModel, path: Path) -> str | None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from casimir.cli.console import INTERRUPTED, clear_ends, err, out, say, write_json
-from casimir.cli.options import Json, Quiet
+from casimir.cli.console import INTERRUPTED, clear_ends, counted, err, out, say, write_json
+from casimir.cli.parameters import Json, Quiet
 
 if TYPE_CHECKING:  # what is loaded when a command runs
     from rich.console import Console
-    from rich.progress import Progress
 
     from casimir.experiments.grids import AnyRow
     from casimir.experiments.tuning import Search
 
+_EVERY = 10.0  # seconds between lines
 RUN_EXAMPLES = """Examples:
 
 casimir experiment run smoke --out out/
@@ -82,13 +80,12 @@ def run(
         from casimir.experiments.views import rows_in
 
         try:
-            with Watch(err(), quiet) as watch:
-                found = experiments.run(
-                    name, out=target, data=data, seeds=seeds, jobs=jobs, tune=tune, only=only, watcher=watch
-                )
+            found = experiments.run(
+                name, out=target, data=data, seeds=seeds, jobs=jobs, tune=tune, only=only, watcher=Watch(quiet)
+            )
         except KeyboardInterrupt:
             say(err(), f"Interrupted; finished runs are in {target}, and the same command goes on.", "yellow")
-            raise typer.Exit(INTERRUPTED) from None
+            raise SystemExit(INTERRUPTED) from None
         _show([row for results in found for row in rows_in(results)], json)
         say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
 
@@ -149,55 +146,15 @@ def show_rows(console: Console, rows: Sequence[AnyRow]) -> None:
 
 
 class Watch:
-    """A line per grid: a bar on a terminal, else a line now and then. Use it in a `with`."""
+    """How far every grid is, and what tuning found."""
 
-    def __init__(self, console: Console, quiet: bool = False, every: float = 10.0) -> None:
-        self._console, self._quiet, self._every = console, quiet, every
-        self._bar: Progress | None = None
-        self._name, self._began, self._first, self._last, self._told = "", 0.0, -1, -1, 0.0
-
-    def __enter__(self) -> Watch:
-        if self._console.is_terminal and not self._quiet:
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=self._console)
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self.progress: Callable[[int, int], None] = lambda done, total: None
 
     def stage(self, name: str) -> None:
-        self._name, self._began, self._first, self._last, self._told = name, time.monotonic(), -1, -1, 0.0
-        if self._bar is not None:
-            self._bar.add_task(name, total=None)
-
-    def progress(self, done: int, total: int) -> None:
-        if self._first < 0:
-            self._first = done
-        elif done == self._last:
-            return
-        self._last = done
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[-1], completed=done, total=total)
-        elif not self._quiet and (time.monotonic() - self._told > self._every or done == total):
-            self._told = time.monotonic()
-            say(self._console, f"{self._name}: {done} / {total}{self._left(done, total)}")
-
-    def _left(self, done: int, total: int) -> str:
-        made, spent = done - self._first, time.monotonic() - self._began
-        return f", about {spent / made * (total - done):.0f} s left" if made and done < total else ""
+        if not self._quiet:
+            self.progress = counted(name, _EVERY, tell_end=True)
 
     def tuned(self, searches: Sequence[Search]) -> None:
         if self._quiet:
@@ -205,7 +162,7 @@ class Watch:
         for name in dict.fromkeys(search.method.name for search in searches):
             mine = [search for search in searches if search.method.name == name]
             runs = sum(len(search.found) * len(search.seeds) for search in mine)
-            say(self._console, f"{name}: {runs} tuning runs", "bold")
+            say(err(), f"{name}: {runs} tuning runs", "bold")
             for search in mine:
                 values = {knob: search.params(search.best)[knob] for knob in search.method.knobs}
-                say(self._console, f"  {search.case.name}: {values}")
+                say(err(), f"  {search.case.name}: {values}")

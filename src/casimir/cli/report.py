@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table as RichTable
+from typing import TYPE_CHECKING, Any
 
 from casimir.tasks.task import Table, Task
 from casimir.tasks.training import Run
+
+if TYPE_CHECKING:  # rich is loaded when there is something to show
+    from rich.console import Console
+    from rich.table import Table as RichTable
 
 _NOTHING = "-"  # where a score does not exist
 
@@ -70,6 +71,8 @@ def _cell(scores: Any, attribute: str) -> Any:
 
 def show_run(console: Console, run: Run, title: str | None = None) -> None:
     """How training ended."""
+    from rich.table import Table as RichTable
+
     table = RichTable(
         title=title, title_justify="left", title_style="bold", show_header=False, box=None, pad_edge=False
     )
@@ -90,6 +93,8 @@ def show_run(console: Console, run: Run, title: str | None = None) -> None:
 
 def figure_table(table: Table, ours_first: bool = False) -> RichTable:
     """A plain table: the first column is text, floats get four digits. Where the first row is ours it stands out."""
+    from rich.table import Table as RichTable
+
     shown = RichTable(header_style="bold", box=None, pad_edge=False)
     for k, name in enumerate(table.columns):
         shown.add_column(name, justify="right" if k else "left")

@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
 from casimir.cli.options import Manner, Using
 from casimir.cli.parallel import Stop, side_by_side
 from casimir.cli.report import Section, show_run
-from casimir.persistence import check_target, load_folder
-from casimir.persistence.load import load
-from casimir.progress import Progress
+from casimir.persistence import check_target
+from casimir.persistence.load import load, load_with_kind
 from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
 from casimir.tasks.registry import task_of, tasks
 from casimir.tasks.task import Fit, Given, Task
@@ -41,6 +39,8 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     given = replace(given, dev=parts.dev)
     prepared = task.prepare(parts.train, given)
     metrics = {} if parts.dev is None else task.watch(parts.dev, parts.train, given)
+    from casimir.progress import Progress
+
     with nullcontext() if manner.quiet else Progress(metrics, err()) as progress:
         model = task.train(prepared, given, () if progress is None else (progress,))
     interrupted = model.run.status == "interrupted"
@@ -55,11 +55,11 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
             sections, drawn = _report(task, model, prepared, parts, wanted, given, manner)
     except KeyboardInterrupt:
         say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None
     _tell(task, model, sections, drawn, parts, manner, clock)
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
 
 
 def evaluate(using: Using, file: Path, json: bool, options: Mapping[str, Any]) -> None:
@@ -241,13 +241,13 @@ def _given(options: Any, using: Using, model: Any = None) -> Given:
 
 def _telling(quiet: bool) -> dict[str, Any]:
     """How a task tells what it does; where it is to be quiet, as `Given` does without a command line."""
-    loud = {"track": track, "progress": counted, "say": partial(say, err())}
+    loud = {"track": track, "progress": counted, "say": lambda text: say(err(), text)}
     return {one.name: one.default if quiet else loud[one.name] for one in fields(Given) if one.name in loud}
 
 
 def _loaded(using: Using, options: Mapping[str, Any]) -> tuple[Task, Any, Given]:
-    model = load(using.model)
-    task = task_of(load_folder(using.model)[0])
+    kind, model = load_with_kind(using.model)
+    task = task_of(kind)
     if task is None:
         raise ValueError(
             f"'{using.model}' holds a {type(model).__name__}, which belongs to no task of the command line. Use "
@@ -259,10 +259,9 @@ def _loaded(using: Using, options: Mapping[str, Any]) -> tuple[Task, Any, Given]
 def _use_options(task: Task, given: Mapping[str, Any]) -> Any:
     """The task's own; an option of another task is refused, not ignored."""
     own = asdict(task.use_options())
-    for name, value in given.items():
+    for name in (one for one in given if one not in own):
         owners = [one for one in tasks().values() if name in asdict(one.use_options())]
-        default = asdict(owners[0].use_options())[name]
-        if name not in own and value != default:
+        if given[name] != asdict(owners[0].use_options())[name]:
             raise ValueError(
                 f"--{name.replace('_', '-')} is for models of `casimir train {_listed([one.name for one in owners])}`; "
                 f"this one is of `casimir train {task.name}`. Leave it out."

@@ -14,6 +14,11 @@ _TASKS = "casimir.tasks.registry"
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The model that was saved in the folder `path`: a `SequenceTagger`, or the model of a task."""
+    return load_with_kind(path)[1]
+
+
+def load_with_kind(path: str | os.PathLike[str]) -> tuple[str, Any]:
+    """The kind of a model, which is its task's name as a rule, and the model."""
     kind, meta, arrays = load_folder(path)
     task = None if kind == _TAGGER[0] else import_module(_TASKS).task_of(kind)
     if kind != _TAGGER[0] and task is None:
@@ -23,7 +28,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     decode = task.decode if task is not None else getattr(import_module(_TAGGER[1]), _TAGGER[2])
     try:
-        return decode(meta, arrays)
+        return kind, decode(meta, arrays)
     except ValueError as error:
         raise ValueError(f"The model in '{path}' cannot be loaded: {error}") from None
     except (TypeError, LookupError, ArithmeticError, AttributeError) as error:  # an entry of another type

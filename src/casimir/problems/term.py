@@ -48,7 +48,7 @@ class Term:
 
     @cached_property
     def composed(self) -> ComposedProblem:
-        """With native=False it goes the native way step by step; else a few oracles of a dual pass are asked at once."""
+        """With native=False it goes the native way step by step; else dual passes ask a few oracles at once."""
         parts = self.model, self.structure, self.cost, self.y, self.offset, self.scales
         at_once = min(max(self.model.n_examples // _ROUNDS, 1), _AT_ONCE) if self.native else 1
         return ComposedProblem(*parts, truth=self.truth, at_once=at_once)

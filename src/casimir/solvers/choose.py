@@ -18,6 +18,7 @@ from casimir.solvers.excessive_gap import ExcessiveGap
 from casimir.solvers.exponentiated_gradient import ExponentiatedGradient
 from casimir.solvers.lbfgs import LBFGS
 from casimir.solvers.metric import RowMetric, useful_metric
+from casimir.solvers.names import SOLVER_NAMES
 from casimir.solvers.proximal_kappa import Conditioning
 from casimir.solvers.saga import SAGA
 from casimir.solvers.sdca import SDCA
@@ -39,7 +40,6 @@ _MAKERS: dict[str, Callable[[], Solver]] = {
     "sgd": SGD,
     "svrg": SVRG,
 }
-SOLVER_NAMES = ("auto", *_MAKERS)
 _FEW_WEIGHTS = 10_000
 _EASY = 0.6  # mean_i |grad f_i(0)|^2 over lam n: up to it, a pass of stochastic steps is all but enough
 _EVEN = 0.4  # on random classes L-BFGS is ahead at 0.47 and more, dual steps are at 0.24 and less

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import pkgutil
 from functools import cache
-from importlib.metadata import entry_points
 
 from casimir import tasks as home
 from casimir.tasks.task import Task
@@ -17,6 +16,8 @@ GROUP = "casimir.tasks"  # of entry points; each names a Task
 @cache
 def tasks() -> dict[str, Task]:
     """All tasks by their names, in their order."""
+    from importlib.metadata import entry_points
+
     own = [
         importlib.import_module(f"{home.__name__}.{one.name}.task")
         for one in pkgutil.iter_modules(home.__path__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from casimir.scores import IntArray
-from casimir.solvers.choose import SOLVER_NAMES
+from casimir.solvers.names import SOLVER_NAMES
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.metrics.counts import Counts
@@ -242,3 +242,11 @@ class Task:
     figures: Callable[[Any], dict[str, Any]] = lambda model: {}
     pictures: Callable[[Path, Sequence[tuple[Any, Any]], Given], list[Path]] | None = None
     report: Callable[[Any, Any, Given], Any] | None = None
+
+    @classmethod
+    def of(cls, module: Mapping[str, Any], **others: Any) -> Task:
+        """A task whose functions are those of a module, its `globals()`, that have the names above. `decode` is
+        `decode_model` of the module `model` beside it, unless it is told."""
+        own = {one.name: module[one.name] for one in fields(cls) if callable(module.get(one.name))}
+        decode = later(module["__name__"].rpartition(".")[0] + ".model", "decode_model")
+        return cls(**{"decode": decode, **own, **others})

@@ -105,10 +105,10 @@ def test_frequent_words_have_the_types_that_they_had() -> None:
     known = KnownWords.of(parse_conll("\n".join(lines) + "\n"))
     assert known.types == {"york": "LOC|ORG", "the": "O"}
     assert KnownWords.parse("".join(known.lines())) == known
-    tokens: list[list[str]] = [[], [], []]
-    known.add(["In", "york", "the"], tokens)
-    assert tokens[0] == ["known[0]=?", "known[1]=LOC|ORG", "known[2]=O"]
-    assert tokens[2] == ["known[-2]=?", "known[-1]=LOC|ORG", "known[0]=O"]
+    tokens = next(iter_features([Sentence(("In", "york", "the"))], "default", Lexicons(known=known)))
+    found = [[one for one in token if one.startswith("known")] for token in tokens]
+    assert found[0] == ["known[0]=?", "known[1]=LOC|ORG", "known[2]=O"]
+    assert found[2] == ["known[-2]=?", "known[-1]=LOC|ORG", "known[0]=O"]
 
 
 def test_words_are_learnt_for_spans_and_default_features_alone() -> None:

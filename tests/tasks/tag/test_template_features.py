@@ -1,4 +1,4 @@
-"""Native features are those of the Python extractor, token by token, name by name."""
+"""Native features are those of plain Python, token by token, name by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from plain_features import SETS, iter_features
+from plain_templates import evaluate
 
 from casimir.features import PackedSequences, pack
 from casimir.tasks.tag.clusters import Clusters
 from casimir.tasks.tag.columns import read_conll
-from casimir.tasks.tag.features import FEATURE_SETS, OLD_SETS, iter_features
 from casimir.tasks.tag.gazetteers import Gazetteer
 from casimir.tasks.tag.known_words import KnownWords
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.sentence import Sentence
-from casimir.tasks.tag.templates.evaluate import evaluate
 from casimir.tasks.tag.templates.extract import extract
 from casimir.tasks.tag.templates.template_set import TemplateSet
 from casimir.tasks.tag.tokens import Tokens
@@ -80,10 +80,10 @@ def assert_equal(native: PackedSequences, features: list[list[list[str]]], n_fea
         assert list(native.vocabulary or ()) == list(judge.vocabulary or ())
 
 
-@pytest.mark.parametrize("name", [*FEATURE_SETS, *OLD_SETS])
+@pytest.mark.parametrize("name", SETS)
 @given(sentences=corpora(), lexicons=st.sampled_from([NO_LEXICONS, LEXICONS]), n=st.sampled_from([None, 1, 7, 2**18]))
 @settings(deadline=None)
-def test_sets_make_the_features_of_the_python_extractor(
+def test_sets_make_the_features_that_are_written_out_by_hand(
     name: str, sentences: list[Sentence], lexicons: Lexicons, n: int | None
 ) -> None:
     features = list(iter_features(sentences, name, lexicons))
@@ -150,8 +150,8 @@ def test_any_templates_make_the_features_of_the_judge(sentences: list[Sentence],
         assert_equal(extract(Tokens.of(sentences), templates, LEXICONS, n), features, n)
 
 
-@pytest.mark.parametrize("name", FEATURE_SETS)
-def test_the_judge_of_templates_reads_the_sets_as_the_extractor_writes_them(name: str) -> None:
+@pytest.mark.parametrize("name", SETS)
+def test_templates_in_python_read_the_sets_as_they_are_written_out_by_hand(name: str) -> None:
     sentences = [
         Sentence(("U.S.", "Air-Force", "747"), {"c2": ("A", "B", "C")}, None, 3),
         Sentence(("x",), {"c2": ("D",)}, None, 3),
@@ -167,7 +167,7 @@ def test_sentences_that_are_chosen_have_the_features_that_they_have_alone() -> N
     assert np.array_equal(chosen.indices, pack(iter_features([sentences[2], sentences[0]])).indices)
 
 
-@pytest.mark.parametrize("name", [*FEATURE_SETS, *OLD_SETS])
+@pytest.mark.parametrize("name", SETS)
 def test_features_of_a_real_file_are_equal(name: str, data_folder: Path) -> None:
     corpus = read_conll(data_folder / "conll2003" / "eng.testa")
     lexicons = NO_LEXICONS.learnt(corpus)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from plain_templates import evaluate
 
 import casimir as cs
 from casimir.tasks.tag.lexicons import NO_LEXICONS
 from casimir.tasks.tag.sentence import Sentence
 from casimir.tasks.tag.templates.crfpp import from_crfpp, is_crfpp
-from casimir.tasks.tag.templates.evaluate import evaluate
 from casimir.tasks.tag.templates.language import parse_templates
 from casimir.tasks.tag.templates.template_set import TemplateSet
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from casimir.tasks.task import Given, Table, Task, later, opt
+from casimir.tasks.task import Given, Table, Task, opt
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.align.bitext import Bitext
@@ -124,7 +124,8 @@ def write(model: AlignModel, pairs: Pairs, given: Given, output: Path | None) ->
     return "".join(format_links(links) + "\n" for links in model.align(pairs.bitext))
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="align",
     title="Word alignment",
     about="""Learn to align the words of sentence pairs, each word to none, one or a few others.
@@ -144,14 +145,6 @@ TASK = Task(
     train_options=Options,
     use_options=UseOptions,
     held_out=0.5,
-    check=check,
-    read=read,
-    made_up=made_up,
-    train=train,
     score=lambda model, pairs, given: model.evaluate(pairs.bitext),
-    compare=compare,
-    details=details,
-    write=write,
-    decode=later("casimir.tasks.align.model", "decode_model"),
     figures=lambda model: {"features": len(model.w), "fertility": model.fertility, "missed": model.missed},
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casimir.tasks.task import Given, Task, later, opt
+from casimir.tasks.task import Given, Task, opt
 
 if TYPE_CHECKING:  # --help need not wait for these
     from casimir.tasks.boxes import BoxesModel, BoxScores, Image
@@ -61,7 +61,8 @@ def write(model: BoxesModel, images: Sequence[Image], given: Given, output: Path
     return format_boxes(images, model.find(images))
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="boxes",
     title="Boxes",
     about="""Learn to find one object per image.
@@ -78,13 +79,6 @@ TASK = Task(
     ),
     columns={"mean IoU": "mean_iou", "CorLoc": "corloc", "images": "n"},
     train_options=Options,
-    read=read,
-    made_up=made_up,
-    train=train,
-    score=score,
-    compare=compare,
     pictures=draw,
-    write=write,
-    decode=later("casimir.tasks.boxes.model", "decode_model"),
     figures=lambda model: {"cell": model.cell, "words": len(model.words)},
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.options import Options
 from casimir.tasks.tag.task import tagging_task
+from casimir.tasks.tag.templates.template_set import FEATURE_SETS
 from casimir.tasks.task import opt
 
 
@@ -14,9 +14,7 @@ from casimir.tasks.task import opt
 class ChunkOptions(Options):
     """Those of `casimir train tag` with the features of phrases."""
 
-    features: str | None = opt(
-        "One of chunks, default, pairs, paper.", "chunks", metavar="NAME", choices=tuple(FEATURE_SETS)
-    )
+    features: str | None = opt("One of chunks, default, pairs, paper.", "chunks", metavar="NAME", choices=FEATURE_SETS)
 
 
 TASK = tagging_task(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from casimir.datasets.treebank import treebank_text
 from casimir.tasks.deprel.conllu import Treebank, format_conllu, parse_conllu, read_conllu
 from casimir.tasks.deprel.metrics import LabelScores
-from casimir.tasks.task import Given, Table, Task, label_table, later, opt
+from casimir.tasks.task import Given, Table, Task, label_table, opt
 
 if TYPE_CHECKING:  # training loads SciPy, which --help need not wait for
     from casimir.tasks.deprel.model import DeprelModel
@@ -60,7 +60,8 @@ def write(model: DeprelModel, trees: Treebank, given: Given, output: Path | None
     return "".join(format_conllu(trees, model.predict(trees)))
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="deprel",
     title="Dependency relations",
     about="""Train a labeller of dependency trees until its distance to the best possible objective is certified.
@@ -78,13 +79,5 @@ TASK = Task(
     ),
     columns={"accuracy": "accuracy", "without punctuation": "words", "whole trees": "trees"},
     train_options=Options,
-    read=read,
-    made_up=made_up,
-    train=train,
-    baselines=baselines,
-    watch=watch,
-    details=details,
-    write=write,
-    decode=later("casimir.tasks.deprel.model", "decode_model"),
     figures=lambda model: {"labels": len(model.classes)},
 )

@@ -231,7 +231,8 @@ def write(model: Model, images: Images, given: Given, output: Path | None) -> st
     return format_found(names, found if len(found) > 1 else next(iter(found.values())))
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="localize",
     title="Localization",
     about="""Learn to find the object of a class in images, among boxes that selective search proposes.
@@ -254,15 +255,7 @@ TASK = Task(
     train_options=Options,
     use_options=UseOptions,
     held_out=0.25,
-    check=check,
-    read=read,
-    made_up=made_up,
-    train=train,
-    score=score,
-    compare=compare,
-    details=details,
     pictures=draw,
-    write=write,
     decode=later("casimir.tasks.localize.several", "decode_localizer"),
     figures=lambda model: {"descriptor": model.recipe.descriptor},
 )

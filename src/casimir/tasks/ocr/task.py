@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casimir.tasks.task import Given, Task, later, opt, random_split
+from casimir.tasks.task import Given, Task, opt, random_split
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
     from casimir.tasks.ocr.model import OCRModel
@@ -107,7 +107,8 @@ def write(model: OCRModel, words: WordImages, given: Given, output: Path | None)
     return "".join(f"{line}\n" for line in lines)
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="ocr",
     title="Handwritten words",
     about="""Train a reader of handwritten words until its distance to the best possible objective is certified.
@@ -128,14 +129,6 @@ TASK = Task(
     use_options=UseOptions,
     is_text=False,
     held_out=0.9,
-    check=check,
-    read=read,
-    made_up=made_up,
-    split=split,
-    train=train,
-    baselines=baselines,
     pictures=draw,
-    write=write,
-    decode=later("casimir.tasks.ocr.model", "decode_model"),
     figures=lambda model: {"features": model.feature_set},
 )

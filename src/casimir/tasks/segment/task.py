@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from casimir.tasks.task import Given, Task, lam_of, later
+from casimir.tasks.task import Given, Task, lam_of
 
 if TYPE_CHECKING:  # OpenCV and scikit-learn take a second to load, which --help need not wait for
     from casimir.tasks.segment.features import Features
@@ -130,7 +130,8 @@ def write(model: SegmentModel, pictures: Sequence[Picture], given: Given, output
         write_image(output / f"{picture.name}.png", model.predict(picture.image))
 
 
-TASK = Task(
+TASK = Task.of(
+    globals(),
     name="segment",
     title="Segmentation",
     about="""Train a foreground segmenter: graph cuts over superpixels, with a certified distance to the best objective.
@@ -148,16 +149,5 @@ TASK = Task(
     columns={"pixel accuracy": "accuracy", "IoU": "iou", "mean IoU": "mean_iou"},
     is_text=False,
     held_out=0.5,
-    check=check,
-    read=read,
-    made_up=made_up,
-    prepare=prepare,
-    train=train,
-    baselines=baselines,
-    featurise=featurise,
-    score=score,
-    compare=compare,
     pictures=draw,
-    write=write,
-    decode=later("casimir.tasks.segment.model", "decode_model"),
 )

@@ -23,11 +23,10 @@ from casimir.scores import ragged_rows
 from casimir.tasks.tag.boost import best_boost, boosted
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
 from casimir.tasks.tag.corpus import Corpus
-from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
 from casimir.tasks.tag.templates.extract import extract, features_for
-from casimir.tasks.tag.templates.template_set import DEFAULT, FIRST_DEFAULT, TemplateSet
+from casimir.tasks.tag.templates.template_set import DEFAULT, FEATURE_SETS, FIRST_DEFAULT, TemplateSet
 from casimir.tasks.tag.tokens import Tokens, TokenSentences
 from casimir.tasks.training import Run
 

@@ -10,11 +10,10 @@ from casimir.tasks.tag.clusters import read_clusters
 from casimir.tasks.tag.columns import Layout
 from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.costs import parse_costs
-from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.gazetteers import read_gazetteers
 from casimir.tasks.tag.lexicons import Lexicons
 from casimir.tasks.tag.templates.read import WHAT, read_templates
-from casimir.tasks.tag.templates.template_set import TemplateSet
+from casimir.tasks.tag.templates.template_set import FEATURE_SETS, TemplateSet
 from casimir.tasks.tag.tokens import LABEL, WORD
 from casimir.tasks.task import Given, opt
 from casimir.tasks.text import read_text
@@ -29,7 +28,7 @@ class Options:
     features: str | None = opt(
         "One of default, pairs, chunks, paper; by default pairs for labels that are not spans.",
         metavar="NAME",
-        choices=tuple(FEATURE_SETS),
+        choices=FEATURE_SETS,
     )
     templates: Path | None = opt(
         "Templates of your own in the place of a feature set; those of CRF++ and Wapiti are read too.", metavar="FILE"

@@ -207,7 +207,8 @@ def tagging_task(
     **texts: Any,
 ) -> Task:
     """A task of tagging under its own name; has_spans: whether labels write spans, None by what they look like."""
-    return Task(
+    return Task.of(
+        globals(),
         name=name,
         units="sentences",
         columns={"F1": "f1", "token accuracy": "accuracy"},
@@ -218,12 +219,7 @@ def tagging_task(
         made_up=made_up,
         train=partial(train, kind=name),
         baselines=partial(baselines, kind=name),
-        watch=watch,
         calibrate=lambda model, dev, given: model.calibrate(dev),
-        score=score,
-        details=details,
-        figures=figures,
-        write=write,
         report=lambda model, corpus, given: later("casimir.tasks.tag.reporting", "corpus_report")(model, corpus),
         decode=partial(later("casimir.tasks.tag.model", "decode_model"), kind=name),
         **texts,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from casimir._native import core
+from casimir._threads import n_threads
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences
 from casimir.tasks.tag.lexicons import Lexicons
@@ -51,9 +52,9 @@ def extract(
         [_values(source, tokens, lexicons) for source in program.sources],
     )
     if vocabulary is not None:
-        arrays = core.extract_known(*arguments, vocabulary._table)
+        arrays = core.extract_known(*arguments, vocabulary._table, n_threads())
     elif n_features is not None:
-        arrays = core.extract_hashed(*arguments, n_features)
+        arrays = core.extract_hashed(*arguments, n_features, n_threads())
     else:
         vocabulary = Vocabulary()
         arrays = core.extract_growing(*arguments, vocabulary._table)

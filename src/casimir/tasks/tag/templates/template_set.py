@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from casimir.tasks.tag.features import FEATURE_SETS
 from casimir.tasks.tag.templates.language import EVIDENCE, NAMES, Template, parse_templates
 from casimir.tasks.tag.templates.sets import text_of
 
+FEATURE_SETS = ("default", "pairs", "chunks", "paper")
 _HOLE = re.compile(r"\{[^{}]*\}")
 _LEARN = ("default",)  # sets that read what words were in training
 FIRST_DEFAULT = "default-1"  # of models that earlier versions wrote

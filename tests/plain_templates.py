@@ -1,43 +1,55 @@
-"""Templates in plain Python, a token at a time: the judge of the core, and features as strings for people to read."""
+"""Templates in plain Python, a token at a time: the judge of the core."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import product
 
-from casimir.tasks.tag.documents import Evidence, by_document, capital_runs
+from plain_features import Evidence, WordTable, by_document, capital_runs
+
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.sentence import Sentence
 from casimir.tasks.tag.templates.extract import marked
-from casimir.tasks.tag.templates.filters import filtered
+from casimir.tasks.tag.templates.filters import Filter, filtered
 from casimir.tasks.tag.templates.language import EVIDENCE, MARK, NAMES, NUMBERED, PLACE, TEXT, WORD, Hole, Template
 from casimir.tasks.tag.templates.template_set import TemplateSet
-from casimir.tasks.tag.words import WordTable
+
+TokenFeatures = list[str]
+_Values = Callable[[tuple[Filter, ...], str], list[str]]  # of a text, behind filters
 
 
 def evaluate(
     sentences: Sequence[Sentence], templates: TemplateSet, lexicons: Lexicons = NO_LEXICONS
-) -> Iterator[list[list[str]]]:
+) -> Iterator[list[TokenFeatures]]:
     """The features of every token, sentence by sentence, in the order of the templates."""
-    table = WordTable()
+    table, parsed = WordTable(), cache(partial(templates.parsed, lexicons=lexicons.names))
+    values: _Values = cache(partial(filtered, lexicons=lexicons))
     for document in by_document(sentences, templates.alone):
         words = [[table[word] for word in sentence.words] for sentence in document]
         topic = words[0][0].lower if document[0].document is not None else None
         evidence = Evidence(words, topic) if len(document) >= templates.least else None
         for sentence in document:
-            view = _View(sentence, table, evidence, lexicons)
-            parsed = templates.parsed(tuple(sentence.columns), lexicons.names)
-            yield [[text for one in parsed for text in view.features(one, t)] for t in range(len(sentence))]
+            view = _View(sentence, table, evidence, lexicons, values)
+            own = parsed(tuple(sentence.columns))
+            yield [[text for one in own for text in view.features(one, t)] for t in range(len(sentence))]
 
 
 class _View:
     """A sentence as holes see it."""
 
-    def __init__(self, sentence: Sentence, table: WordTable, evidence: Evidence | None, lexicons: Lexicons) -> None:
+    def __init__(
+        self,
+        sentence: Sentence,
+        table: WordTable,
+        evidence: Evidence | None,
+        lexicons: Lexicons,
+        values: _Values,
+    ) -> None:
         self._columns = {WORD: sentence.words, **sentence.columns}
         self._words = [table[word] for word in sentence.words]
         self._runs = {t: (a, b) for a, b in capital_runs(self._words) for t in range(a, b)}
-        self._evidence, self._lexicons = evidence, lexicons
+        self._evidence, self._filtered = evidence, values
         self._marks = [] if lexicons.gazetteer is None else lexicons.gazetteer.marks(sentence.words)
 
     def features(self, template: Template, t: int) -> list[str]:
@@ -65,7 +77,7 @@ class _View:
         if hole.source == NAMES:
             marks = self._marks[place]
             return marked(marks, self._columns[WORD][place]) if hole.filters else marks
-        return filtered(hole.filters, self._columns[hole.source][place], self._lexicons)
+        return self._filtered(hole.filters, self._columns[hole.source][place])
 
 
 def _outside(hole: Hole, beyond: int) -> list[str]:
