@@ -337,4 +337,16 @@ void bind_pack(nb::module_& m) {
       },
       nb::arg("sequences"), nb::arg("table"), nb::arg("separator") = "=", nb::arg("keeps_zeros") = false,
       "As pack_hashed; new names are added to the table.");
+  m.def(
+      "renumber",
+      [](InArray<uint32_t, nb::ndim<1>> indices, InArray<uint32_t, nb::ndim<1>> number) {
+        auto* written = const_cast<uint32_t*>(indices.data());  // read-only in Python, so that nobody else writes to it
+        nb::gil_scoped_release release;
+        for (size_t j = 0; j < indices.size(); ++j) {
+          if (written[j] >= number.size()) throw std::invalid_argument("a feature index is out of range.");
+          written[j] = number.data()[written[j]];
+        }
+      },
+      nb::arg("indices").noconvert(), nb::arg("number").noconvert(),
+      "indices[j] = number[indices[j]] in the memory of packed features that nobody reads any more.");
 }

@@ -29,7 +29,7 @@ SPARSE = {
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_labels": 0}, "at least one class"),
+        ({"n_labels": 0}, "at least one label"),
         ({"indptr": np.array([0])}, "at least one example"),
         ({"indptr": np.array([0, 1, 4])}, "indptr must rise"),
         ({"indices": np.array([1, 2, 0], dtype=np.uint32)}, "must be sorted"),

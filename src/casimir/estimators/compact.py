@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros, blocks
+from casimir._arrays import aligned_zeros
+from casimir._native import core
 from casimir.features import PackedSequences
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
@@ -42,9 +43,8 @@ class UsedFeatures:
             return cls(X.n_features, None), X
         number = np.zeros(X.n_features, dtype=np.uint32)
         number[used] = np.arange(len(used), dtype=np.uint32)
-        indices = X.indices if overwrite else np.empty_like(X.indices)
-        for part in blocks(len(indices)):
-            indices[part] = number[X.indices[part]]
+        indices = X.indices if overwrite else X.indices.copy()
+        core.renumber(indices, number)
         small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(used))
         if overwrite:
             object.__setattr__(X, "indices", indices[:0].copy())
