@@ -57,7 +57,10 @@ def _is_writeable(array: Any) -> bool:
         if array.flags.writeable:
             return True
         array = array.base
-    return isinstance(array, bytearray | mmap.mmap) or (isinstance(array, memoryview) and not array.readonly)
+    try:
+        return array is not None and not memoryview(array).readonly
+    except TypeError:  # memory of something that gives no other view of it
+        return False
 
 
 def add_scaled(out: FloatArray, scale: float, x: FloatArray, factor: float) -> None:
