@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,19 @@ def test_arrays_that_nobody_can_write_are_not_copied() -> None:
     X = cs.pack(TOKENS)
     assert np.shares_memory(PackedSequences(X.offsets, X.indptr, X.indices, X.values, X.n_features).indices, X.indices)
     assert np.shares_memory(X[1:].indices, X.indices)
+
+
+def test_memory_that_others_can_write_to_is_found_behind_any_view(tmp_path: Path) -> None:
+    data = np.arange(4, dtype=np.uint32).tobytes()
+    (tmp_path / "x").write_bytes(data)
+    fixed = np.frombuffer(data, np.uint32), np.memmap(tmp_path / "x", np.uint32, "r")
+    loose = np.frombuffer(bytearray(data), np.uint32), np.memmap(tmp_path / "x", np.uint32, "r+")
+    for given in (*fixed, *loose):
+        view = given[:]
+        view.flags.writeable = False
+        indptr, offsets = np.array([0, 4]), np.array([0, 1])
+        made = PackedSequences(offsets, indptr, view, None, 4).indices
+        assert np.shares_memory(made, given) == any(given is one for one in fixed)
 
 
 def chains() -> tuple[Any, list[np.ndarray]]:

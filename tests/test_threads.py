@@ -11,7 +11,7 @@ import pytest
 
 import casimir as cs
 from casimir import _threads
-from casimir._threads import allowed_cpus, at_most, n_threads
+from casimir._threads import allowed_cpus, at_most, n_threads, threads_of_oracles
 
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
@@ -79,8 +79,8 @@ def test_fewer_threads_within_a_block(
     monkeypatch.setattr(_threads, "allowed_cpus", lambda: 8)
     set_threads("6")
     with at_most(2):
-        assert n_threads() == 2
+        assert threads_of_oracles() == 2
         with at_most(20):
-            assert n_threads() == 6
-        assert n_threads() == 2
-    assert n_threads() == 6
+            assert threads_of_oracles() == 6
+        assert threads_of_oracles() == 2
+    assert threads_of_oracles() == 6

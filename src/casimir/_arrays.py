@@ -70,9 +70,10 @@ def _is_writeable(array: Any) -> bool:
         if array.flags.writeable:
             return True
         array = array.base
-    if isinstance(array, bytearray):
-        return True
-    return isinstance(array, memoryview | mmap.mmap) and not memoryview(array).readonly
+    try:
+        return array is not None and not memoryview(array).readonly
+    except TypeError:  # memory of something that gives no other view of it
+        return False
 
 
 def dot(a: FloatArray, b: FloatArray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,32 +15,31 @@ _OWN_GROUP = Path("/proc/self/cgroup")
 _most: ContextVar[int | None] = ContextVar("most", default=None)
 
 
-class _Threads:
-    """A function that looks once per process; `cache_clear` makes the next call look again."""
+@functools.cache
+def n_threads() -> int:
+    """CASIMIR_NUM_THREADS, or else as many as there are CPUs that this process may use, and never more than these.
 
-    def __init__(self) -> None:
-        self._found: int | None = None
-
-    def __call__(self) -> int:
-        """CASIMIR_NUM_THREADS, or else as many as there are CPUs that this process may use, and never more than these.
-
-        Less where `at_most` says so.
-        """
-        if self._found is None:
-            self._found = _asked()
-        most = _most.get()
-        return self._found if most is None else min(self._found, most)
-
-    def cache_clear(self) -> None:
-        self._found = None
+    It is looked up once per process; n_threads.cache_clear() makes the next call look again.
+    """
+    given = os.environ.get("CASIMIR_NUM_THREADS", "").strip()
+    if not given:
+        return allowed_cpus()
+    if not given.isdecimal() or int(given) < 1:
+        raise ValueError(
+            f"CASIMIR_NUM_THREADS={given!r}; it must be a whole number, 1 or larger. Unset it for all CPUs."
+        )
+    return min(int(given), allowed_cpus())
 
 
-n_threads = _Threads()
+def threads_of_oracles() -> int:
+    """The same, or less where `at_most` says so."""
+    most = _most.get()
+    return n_threads() if most is None else min(n_threads(), most)
 
 
 @contextmanager
 def at_most(count: int) -> Iterator[None]:
-    """Within the block, in this thread, no more threads than that."""
+    """Within the block, oracles that this thread calls take no more threads than that."""
     token = _most.set(max(1, count))
     try:
         yield
@@ -52,17 +52,6 @@ def allowed_cpus() -> int:
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota()
     return count if quota is None else max(1, min(count, ceil(quota)))
-
-
-def _asked() -> int:
-    given = os.environ.get("CASIMIR_NUM_THREADS", "").strip()
-    if not given:
-        return allowed_cpus()
-    if not given.isdecimal() or int(given) < 1:
-        raise ValueError(
-            f"CASIMIR_NUM_THREADS={given!r}; it must be a whole number, 1 or larger. Unset it for all CPUs."
-        )
-    return min(int(given), allowed_cpus())
 
 
 def _quota() -> float | None:

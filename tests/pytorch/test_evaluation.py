@@ -129,7 +129,7 @@ def test_no_more_threads_than_torch_has(monkeypatch: pytest.MonkeyPatch, set_thr
 
     class Watched(cs.Chain):
         def max(self, s: cs.Scores) -> Any:
-            seen.append(_threads.n_threads())
+            seen.append(_threads.threads_of_oracles())
             return super().max(s)
 
     monkeypatch.setattr(_threads, "allowed_cpus", lambda: 8)
@@ -143,4 +143,4 @@ def test_no_more_threads_than_torch_has(monkeypatch: pytest.MonkeyPatch, set_thr
     finally:
         torch.set_num_threads(before)
     assert seen == [1, 3]
-    assert _threads.n_threads() == 8
+    assert _threads.threads_of_oracles() == 8

@@ -103,5 +103,6 @@ def changed_arrays(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> d
     elif array.size:
         place = int(rng.integers(array.size))
         strange = [np.nan, np.inf, -1.0, 2.0**62, 0.0, 1e308] if array.dtype.kind == "f" else [0, 1, 255, 127]
-        array.reshape(-1)[place] = strange[int(rng.integers(len(strange)))]
+        with np.errstate(all="ignore"):
+            array.reshape(-1)[place] = strange[int(rng.integers(len(strange)))]
     return found

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from casimir._native import core
-from casimir._threads import n_threads
+from casimir._threads import threads_of_oracles
 from casimir._validate import flat_labels
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import Expectation
@@ -137,7 +137,9 @@ class AllowedLabels(NativeOracles):
         """Whether every example has an output of score 0 under the constraints alone."""
         arrays = self._arrays(Scores(np.zeros(found.nodes.shape), found.offsets))
         edges = np.zeros((self.n_labels, self.n_labels)) if found.edges is None else found.edges
-        value, _ = getattr(core, f"{self._core}_max")(found.nodes, found.offsets, edges, *arrays[3:], n_threads())
+        value, _ = getattr(core, f"{self._core}_max")(
+            found.nodes, found.offsets, edges, *arrays[3:], threads_of_oracles()
+        )
         bad = np.flatnonzero(np.isneginf(value))
         if len(bad):
             i = int(bad[0])

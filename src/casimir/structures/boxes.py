@@ -10,7 +10,7 @@ import numpy as np
 
 from casimir._boxes import check_inside, iou, whole_boxes
 from casimir._native import core
-from casimir._threads import n_threads
+from casimir._threads import threads_of_oracles
 from casimir._validate import all_finite, as_float, check_finite_parts, positive_int, sequence_of
 from casimir.errors import Intractable
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, segment_sums
@@ -135,7 +135,7 @@ class BoxSearch(SearchOracles):
             mu,
             self.node_budget,
             self.bound == "columns",
-            n_threads(),
+            threads_of_oracles(),
         )
         ends = np.cumsum(counts)
         rows = zip((ends - counts).tolist(), ends.tolist(), complete, expanded.tolist(), open_.tolist(), strict=True)

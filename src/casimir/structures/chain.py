@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from casimir._native import core
-from casimir._threads import n_threads
+from casimir._threads import threads_of_oracles
 from casimir._validate import flat_labels, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
 from casimir.structures.allowed import AllowedLabels, same
@@ -98,7 +98,7 @@ class Chain(AllowedLabels):
         forbidden, labels = self.forbidden(s), self.n_labels
         s = s if forbidden is None else s + forbidden
         edges = np.zeros((labels, labels)) if s.edges is None else s.edges
-        threads = min(n_threads(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
+        threads = min(threads_of_oracles(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
         losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
         edge_offsets = np.arange(len(s.offsets)) if edges.ndim == 2 else chain_edge_offsets(s.offsets)
         return losses, Scores.unchecked(nodes, s.offsets, pairs, edge_offsets)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from casimir._native import core
-from casimir._threads import n_threads
+from casimir._threads import threads_of_oracles
 from casimir._validate import positive_float, positive_int
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures.base import Best, Pulled, TopK, check_scores, node_costs, pad_topk, split_flat, split_outputs
@@ -57,7 +57,7 @@ class NativeOracles:
         return self._arrays(s)
 
     def _call(self, oracle: str, s: Scores, *arguments: Any) -> Any:
-        return getattr(core, f"{self._core}_{oracle}")(*self._oracle_arrays(s), *arguments, n_threads())
+        return getattr(core, f"{self._core}_{oracle}")(*self._oracle_arrays(s), *arguments, threads_of_oracles())
 
 
 class LabelledGraph(NativeOracles):

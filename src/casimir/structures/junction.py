@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from casimir._native import core
-from casimir._threads import n_threads
+from casimir._threads import threads_of_oracles
 from casimir._validate import positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.base import (
@@ -81,7 +81,7 @@ class JunctionTree(LabelledGraph):
 
     def _widths(self, offsets: IntArray) -> IntArray:
         """Eliminates the nodes of examples that are seen for the first time."""
-        width, cells, finished = self._graphs.prepare(offsets, n_threads())
+        width, cells, finished = self._graphs.prepare(offsets, threads_of_oracles())
         large = np.flatnonzero(cells * _BYTES_PER_CELL > self.memory_limit)
         if len(large):
             i = large[0]
