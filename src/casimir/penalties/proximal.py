@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros, blocks, dot
+from casimir._arrays import aligned_zeros, dot
 from casimir.penalties.base import Penalty, Quadratic
 from casimir.penalties.separable import Separable
 from casimir.scores import FloatArray
@@ -29,20 +29,11 @@ class Proximal:
         own = self.penalty.quadratic
         if own is None or self.kappa == 0.0:
             return own
-        center = aligned_zeros(len(self.center))
-        for part in blocks(len(center)):
-            center[part] = self.center_on(part)
-        return Quadratic(own.sigma + self.kappa, center)
-
-    def center_on(self, part: slice) -> FloatArray:
-        """quadratic.center[part]"""
-        own = self.penalty.quadratic
-        assert own is not None
-        sigma = own.sigma + self.kappa
-        center = self.kappa / sigma * self.center[part]
+        sigma, center = own.sigma + self.kappa, aligned_zeros(len(self.center))
+        np.multiply(self.kappa / sigma, self.center, out=center)
         if own.center is not None:
-            center += own.sigma / sigma * own.center[part]
-        return np.asarray(center, dtype=np.float64)
+            center += own.sigma / sigma * own.center
+        return Quadratic(sigma, center)
 
     @property
     def separable(self) -> Separable | None:
