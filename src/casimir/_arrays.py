@@ -37,7 +37,8 @@ def aligned_zeros(n: int) -> FloatArray:
 
 def blocks(n: int) -> Iterator[slice]:
     """Cuts n numbers so that a few of the pieces fit into a cache."""
-    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+    for start in range(0, n, _BLOCK):
+        yield slice(start, start + _BLOCK)
 
 
 def combine(a: float, x: FloatArray, b: float, y: FloatArray, out: FloatArray | None = None) -> FloatArray:

@@ -86,7 +86,7 @@ class Separable:
 
     def conjugate(self, g: FloatArray) -> float:
         if self.is_plain and self.center is None and self.l2 + self.kappa > 0.0:
-            return self.conjugate_of_square(dot(g, g))
+            return dot(g, g) / (2.0 * (self.l2 + self.kappa))
         if self.kappa > 0.0:
             w = self.primal(g)
             return dot(g, w) - self.value(w)
@@ -94,10 +94,6 @@ class Separable:
         if self.l2 > 0.0:
             return float((excess * excess / (2.0 * self._l2())).sum())
         return 0.0 if np.all(excess <= _ROUNDING * self._l1()) else float("inf")
-
-    def conjugate_of_square(self, square: float) -> float:
-        """R*(g) from |g|^2, where R is a plain square around 0."""
-        return square / (2.0 * (self.l2 + self.kappa))
 
     def domain_share(self, g: FloatArray) -> float:
         if self.l2 + self.kappa > 0.0:

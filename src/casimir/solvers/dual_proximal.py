@@ -13,7 +13,6 @@ from casimir._native import core
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Penalty, Proximal
-from casimir.penalties.separable import Separable
 from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
@@ -155,9 +154,13 @@ class _Run:
         self.kappa = kappa
         rest, n = w0 if w0.any() else _resting_point(objective), objective.n_params
         # Vectors that are not needed are not there: on text they are most of the memory of a training.
-        self.z = _copied(rest, n)
-        self.before = None if manner.beta == 0.0 else _copied(rest, n)
+        self.z = aligned_zeros(n)
+        self.before = None if manner.beta == 0.0 else aligned_zeros(n)
         self.mean = aligned_zeros(n) if manner.averages else None
+        if rest is not None:
+            self.z[:] = rest
+        if rest is not None and self.before is not None:
+            self.before[:] = rest
         penalty = Proximal(objective.penalty, kappa.value, self.z)
         self.blocks: Any = inner.blocks(objective.with_penalty(penalty))
         self.iterate: DualIterate = dual_start(penalty, objective.n_params)
@@ -188,11 +191,10 @@ class _Run:
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, penalty, ell = self.iterate.w, self.objective.penalty, self.objective.constant + self.blocks.ell
-        plain = _plain_square(penalty)
-        if plain is not None:
+        if _is_plain_square(penalty):
             # g = kappa z - sigma w, of which nobody needs more than two numbers
             square, product = core.products_of_sum(self.kappa.value, self.z, -self.iterate.penalty.strong_convexity, w)
-            dual = ell - plain.conjugate_of_square(square)
+            dual = ell - square / (2.0 * penalty.strong_convexity)
             return dual, block_gap + ell + product + penalty.value(w) - dual
         g = self.iterate.gradient()
         dual = DualPoint(g, ell).value(penalty)
@@ -259,20 +261,12 @@ def _extrapolation(lam: float, kappa: float, k: int) -> float:
 def _resting_point(objective: Objective) -> FloatArray | None:
     """The w that the penalty alone would take: the centre of a proximal penalty; None for 0."""
     penalty = objective.penalty
-    if penalty.strong_convexity == 0.0 or _plain_square(penalty) is not None:
+    if penalty.strong_convexity == 0.0 or _is_plain_square(penalty):
         return None
     return penalty.primal(np.zeros(objective.n_params))
 
 
-def _copied(point: FloatArray | None, n: int) -> FloatArray:
-    """In memory of its own; None is 0."""
-    copy = aligned_zeros(n)
-    if point is not None:
-        copy[:] = point
-    return copy
-
-
-def _plain_square(penalty: Penalty) -> Separable | None:
-    """R, where it is (sigma/2) |w|^2 and nothing else."""
-    own: Separable | None = getattr(penalty, "separable", None)
-    return own if own is not None and own.is_plain and own.center is None and own.strong_convexity > 0.0 else None
+def _is_plain_square(penalty: Penalty) -> bool:
+    """Whether R is (lam/2) |w|^2 and nothing else."""
+    own = getattr(penalty, "separable", None)
+    return own is not None and own.is_plain and own.center is None and own.strong_convexity > 0.0

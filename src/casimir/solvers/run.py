@@ -190,7 +190,8 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._keep(value, w)
+            self._best, self._best_w = value, None  # the last one goes before memory for this one is asked for
+            self._best_w = Kept.of(w)
         if dual is not None:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
@@ -228,14 +229,9 @@ class Recorder:
         if self.status not in ("converged", "stationary"):
             value = self._objective.value(start)
             if value < self._best:
-                self._keep(value, start)
+                self._best, self._best_w = value, Kept.of(start)
         gap = relative_gap(self._best, self._dual) if self._objective.sets is None else self.trace[-1].gap
         return Result(self._best_w.vector(), self._best, self._dual, gap, self.status, self.trace)
-
-    def _keep(self, value: float, w: FloatArray) -> None:
-        """A new best point."""
-        self._best, self._best_w = value, None  # the last one goes before memory for this one is asked for
-        self._best_w = Kept.of(w)
 
     @contextmanager
     def _pause(self) -> Iterator[None]:
