@@ -39,7 +39,8 @@ constexpr Test kTests[] = {{"simplex", test_simplex},
                            {"box_search", test_box_search},
                            {"matching", test_matching},
                            {"junction", test_junction},
-                           {"tree", test_tree}};
+                           {"tree", test_tree},
+                           {"text", test_text}};
 
 }  // namespace
 

@@ -101,3 +101,4 @@ void test_box_search();
 void test_matching();
 void test_junction();
 void test_tree();
+void test_text();

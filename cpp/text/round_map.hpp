@@ -11,9 +11,14 @@
 
 namespace casimir::text {
 
+using Triple = std::array<std::uint32_t, 3>;
+
+/// a == b, without the call of memcmp that the operator makes.
+inline bool same(const Triple& a, const Triple& b) { return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2])) == 0; }
+
 class RoundMap {
  public:
-  using Key = std::array<std::uint32_t, 3>;
+  using Key = Triple;
 
   RoundMap() : slots_(64) {}
 
@@ -49,7 +54,7 @@ class RoundMap {
     const std::uint64_t hash = hash_detail::scramble((std::uint64_t{key[0]} << 32 | key[1]) + key[2]);
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = hash & mask;
-    while (slots_[slot].round == round_ && slots_[slot].key != key) slot = (slot + 1) & mask;
+    while (slots_[slot].round == round_ && !same(slots_[slot].key, key)) slot = (slot + 1) & mask;
     return slot;
   }
 

@@ -60,25 +60,34 @@ Values outside_values(const Hole& hole, std::int64_t beyond) {
 /// Neighbouring templates with one hole at most, all of the same column and place: their features depend on nothing but
 /// the text there, and are numbered once for each.
 struct Block {
-  std::size_t column;
+  std::size_t column, index;  // among the blocks of the column
   Hole where;
   std::vector<const Template*> templates;
-  std::vector<std::pair<std::size_t, std::size_t>> ranges;  // distinct text -> its features in `numbers`
-  Numbers numbers;
   std::unordered_map<std::int64_t, Numbers> outside;
 };
 
 constexpr std::size_t unset = static_cast<std::size_t>(-1);
+
+/// The features of all blocks of a column, so that those of one text lie together.
+struct ColumnFeatures {
+  struct Range {
+    std::size_t begin = unset, end = unset;
+  };
+  std::size_t n_blocks = 0;
+  std::vector<Range> ranges;  // [texts, n_blocks]: where in `numbers`
+  Numbers numbers;
+};
+
 constexpr std::size_t tokens_per_thread = 20'000;  // fewer are not worth a thread, which has tables of its own
 
 /// A template of several holes, or with values of single tokens. Of two or three holes with one value each, the
 /// features of some thousand neighbourhoods are remembered: few words, cases and parts of speech make most of a text.
 struct Single {
   struct Remembered {
-    std::array<std::uint32_t, 3> lists;
+    Triple lists;
     std::uint32_t feature;
   };
-  static constexpr std::size_t near = 4, n_remembered = 4096;
+  static constexpr std::size_t near = 4, n_remembered = 1024;
 
   const Template* text;
   std::vector<std::array<std::uint32_t, 2 * near + 1>> outside;  // hole -> what it shows at -near .. near beyond an end
@@ -90,12 +99,12 @@ struct Single {
     if (one.holes.size() == 2 || one.holes.size() == 3) remembered.assign(n_remembered, {{none, none, none}, none});
   }
 
-  Remembered& place_of(const std::array<std::uint32_t, 3>& lists) {
+  Remembered& place_of(const Triple& lists) {
     const std::uint32_t mixed = lists[0] * 0x9e3779b1u ^ lists[1] * 0x85ebca6bu ^ lists[2] * 0xc2b2ae35u;
-    return remembered[mixed >> 20];
+    return remembered[mixed >> 22];
   }
 };
-static_assert(Single::n_remembered == std::size_t{1} << 12);
+static_assert(Single::n_remembered == std::size_t{1} << 10);
 
 /// Either a block, or a template by itself.
 struct Step {
@@ -110,12 +119,15 @@ class Extraction {
              std::vector<GivenValues> given, FeatureIndex index)
       : plan_(plan),
         tokens_(tokens),
+        columns_(tokens.names.size()),
         values_(plan, characters, tokens, std::move(given)),
         facts_(characters, *tokens.names[0]),
         evidence_(tokens, facts_),
         packer_(index) {
     for (auto& row : places_) row.fill(SourceValues::unset);
     for (const Template& one : plan.templates) add(one);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      columns_[c].ranges.resize(columns_[c].n_blocks * tokens.names[c]->size());
   }
 
   /// Of documents, each the sentences documents[k] .. documents[k + 1] - 1.
@@ -165,11 +177,11 @@ class Extraction {
            last.where.offset == hole.offset;
   }
 
-  std::unique_ptr<Block> new_block(const Hole& hole) const {
+  std::unique_ptr<Block> new_block(const Hole& hole) {
     auto made = std::make_unique<Block>();
     made->column = plan_.sources[hole.source].column;
+    made->index = columns_[made->column].n_blocks++;
     made->where = hole;
-    made->ranges.resize(tokens_.names[made->column]->size(), {unset, unset});
     return made;
   }
 
@@ -221,14 +233,15 @@ class Extraction {
     const std::int64_t beyond = now_.beyond(place);
     if (beyond != 0) return packer_.add_numbers(outside(block, beyond));
     const std::uint32_t text = tokens_.ids[block.column][now_.first + static_cast<std::size_t>(place)];
-    auto& range = block.ranges[text];
-    if (range.first == unset) {
-      range.first = block.numbers.size();
+    ColumnFeatures& column = columns_[block.column];
+    ColumnFeatures::Range& range = column.ranges[text * column.n_blocks + block.index];
+    if (range.begin == unset) {
+      range.begin = column.numbers.size();
       for (const Template* one : block.templates)
-        number(*one, one->holes.empty() ? no_values : values_.compute(one->holes[0].source, text), block.numbers);
-      range.second = block.numbers.size();
+        number(*one, one->holes.empty() ? no_values : values_.compute(one->holes[0].source, text), column.numbers);
+      range.end = column.numbers.size();
     }
-    packer_.add_numbers({block.numbers.data() + range.first, range.second - range.first});
+    packer_.add_numbers({column.numbers.data() + range.begin, range.end - range.begin});
   }
 
   const Numbers& outside(Block& block, std::int64_t beyond) {
@@ -278,7 +291,7 @@ class Extraction {
   }
 
   void add_single(Single& one, std::size_t t) {
-    std::array<std::uint32_t, 3> key{};
+    Triple key{};
     bool is_plain = !one.remembered.empty();
     chosen_.clear();
     for (std::size_t h = 0; h < one.outside.size(); ++h) {
@@ -290,10 +303,13 @@ class Extraction {
       if (is_plain) key[h] = list;
       chosen_.push_back(list);
     }
-    feature_ = one.text->texts[0];
-    if (!is_plain) return combine(*one.text, 0);
+    if (!is_plain) {
+      feature_ = one.text->texts[0];
+      return combine(*one.text, 0);
+    }
     Single::Remembered& place = one.place_of(key);
-    if (place.lists != key) {
+    if (!same(place.lists, key)) {
+      feature_ = one.text->texts[0];
       for (std::size_t h = 0; h < chosen_.size(); ++h) {
         feature_ += values_.list(chosen_[h])[0];
         feature_ += one.text->texts[h + 1];
@@ -354,6 +370,7 @@ class Extraction {
 
   const Plan& plan_;
   const TokenTable& tokens_;
+  std::vector<ColumnFeatures> columns_;
   SourceValues values_;
   WordFactTable facts_;
   Evidence evidence_;

@@ -1,4 +1,4 @@
-"""What fit does to hold little: features renumbered in place, weights kept without zeros, sums over blocks."""
+"""What fit does to hold little: features renumbered in place, weights kept without zeros."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from casimir.vocabulary import Vocabulary
 
 _FILTERED, _BY_TEXT, _BY_TOKEN, _PLACE, _EVIDENCE = range(5)
 _Source = tuple[str, tuple[Filter, ...]]
+_KNOWN = Filter("known")
 
 
 def extract(
@@ -109,7 +110,10 @@ def _values(source: _Source, tokens: Tokens, lexicons: Lexicons) -> tuple[np.nda
     name, filters = source
     kind = _kind(source)
     if kind == _BY_TEXT:
-        return _arrays([filtered(filters, text, lexicons) for text in tokens.columns[name].strings])
+        texts = tokens.columns[name].strings
+        if lexicons.known is not None and filters == (_KNOWN,):  # of every distinct word, as a rule
+            return _arrays([(types,) for types in map(lexicons.known.types_of, texts)])
+        return _arrays([filtered(filters, text, lexicons) for text in texts])
     if kind == _BY_TOKEN:
         return _arrays(names_of(tokens, lexicons, with_case=bool(filters)))
     return None
