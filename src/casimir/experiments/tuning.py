@@ -67,8 +67,11 @@ class Search:
 
     @property
     def report(self) -> dict[str, Any]:
-        """For the manifest: the rule, every place that was tried, and the choice."""
-        grid = [{"params": self.params(place), **_plain(found)} for place, found in sorted(self.found.items())]
+        """For the manifest: the rule, every place that was tried with the keys of its records, and the choice."""
+        grid = [
+            {"params": self.params(place), **_plain(found), "runs": [trial.key for trial in self.trials(place)]}
+            for place, found in sorted(self.found.items())
+        ]
         return {
             "rule": repr(self.experiment.rule),
             "seeds": list(self.seeds),
