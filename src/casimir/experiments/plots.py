@@ -21,7 +21,7 @@ from casimir.experiments.results import Results
 # Okabe and Ito's colours, which colour-blind readers can tell apart; beyond them, dashes
 _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#999999")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-_NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
+_NAMES = {"objective": "F", "f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
 _LOWEST = 1e-6  # where the axis of (F - F*) / F* ends: one method far below would flatten all others
 _BEYOND = 1.05  # of the budget, where an axis ends: rows come once per epoch, and long epochs end far beyond it

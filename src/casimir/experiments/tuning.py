@@ -43,8 +43,8 @@ class Search:
 
     def trials(self, place: Place) -> list[Trial]:
         made = [trial_of(self.experiment, self.case, self.method, self.params(place), seed) for seed in self.seeds]
-        every = self.experiment.evaluate_every_tuning or self.experiment.evaluate_every
-        return [replace(trial, evaluate_every=every) for trial in made]
+        every = self.experiment.evaluate_every_tuning
+        return made if every is None else [replace(trial, evaluate_every=every) for trial in made]
 
     def missing(self) -> list[Place]:
         """The neighbours of the best place that nothing is known of; at first those of the guess."""
