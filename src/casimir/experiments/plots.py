@@ -26,7 +26,7 @@ MOST_BYTES = 200_000
 _LOWEST = 1e-6  # where the axis of (F - F*) / F* ends: one method far below would flatten all others
 _BEYOND = 1.05  # of the budget, where an axis ends: rows come once per epoch, and long epochs end far beyond it
 _MOST_COLUMNS = 4  # of the legend
-_MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
+_MOST_POINTS = 600  # of all curves of one measure, so that an SVG stays below that
 
 
 def figure_of(results: Results, column: str) -> Any:
