@@ -4,9 +4,10 @@
 
 A page has <!-- table: NAME --> and <!-- end --> around the final values of experiment NAME, and pictures as
 images/NAME-COLUMN.png or .svg. <!-- medians: NAME METHOD --> and <!-- end --> are around medians over seeds, with how
-often each method is ahead of METHOD. Text outside the markers is written by hand and stays. So do the lines of a case
-or method that the records lack, and then the experiment's pictures and medians, which show all of them, stay too;
---partial NAME draws those of an experiment from what is there.
+often each method is ahead of METHOD. <!-- tuning: NAME --> and <!-- end --> are around the values that tuning chose,
+with the number of its runs; they stay where the folder has no tuning of NAME. Text outside the markers is written by
+hand and stays. So do the lines of a case or method that the records lack, and then the experiment's pictures, medians
+and tuned values, which show all of them, stay too; --partial NAME makes those of an experiment from what is there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from casimir.experiments import plot, table
+from casimir.experiments.costs import tuned_grid
 from casimir.experiments.grids import markdown
 from casimir.experiments.medians import medians_of
 from casimir.experiments.results import Results, load_results
@@ -26,6 +28,7 @@ from casimir.experiments.results import Results, load_results
 PAGES = Path(__file__).parents[1] / "docs" / "experiments"
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _MEDIANS = re.compile(r"(<!-- medians: (?P<name>[\w-]+) (?P<rival>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_TUNING = re.compile(r"(<!-- tuning: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _CASE = re.compile(r"^(?=### )", re.MULTILINE)
 _PICTURE = re.compile(r"images/([\w.-]+\.(?:png|svg))")
 
@@ -103,6 +106,21 @@ def with_medians(page: str, found: Mapping[str, Results]) -> str:
     return _MEDIANS.sub(filled_in, page)
 
 
+# --- tuning
+
+
+def with_tuning(page: str, found: Mapping[str, Results]) -> str:
+    """The page with the values of experiments that were tuned where they were found; others stay as they are."""
+
+    def filled_in(marked: re.Match[str]) -> str:
+        grid = tuned_grid(found[marked["name"]]) if marked["name"] in found else None
+        if grid is None:
+            return marked[0]
+        return f"{marked[1]}\n{grid.markdown().split(chr(10) * 2, 1)[1]}\n\n{marked[3]}"
+
+    return _TUNING.sub(filled_in, page)
+
+
 # --- pages and pictures
 
 
@@ -119,7 +137,7 @@ def refresh(folders: list[Path], partial: Iterable[str] = ()) -> list[Path]:
     whole = {name: one for name, one in results.items() if name not in kept}
     changed = []
     for path, text in pages.items():
-        fresh = with_medians(filled(text, found), whole)
+        fresh = with_tuning(with_medians(filled(text, found), whole), whole)
         if fresh != text:
             path.write_text(fresh, encoding="utf-8")
             changed.append(path)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
+from casimir.experiments.costs import knobs_of
 from casimir.experiments.manifest import Manifest, manifests
 
 KEPT = Path(__file__).parents[1] / "src" / "casimir" / "experiments" / "tuned"
@@ -22,13 +22,8 @@ def values_of(manifest: Manifest) -> dict[str, dict[str, dict[str, float]]]:
     found: dict[str, dict[str, dict[str, float]]] = {}
     for cell in manifest.cells:
         if cell.tuning is not None:
-            found.setdefault(cell.method, {})[cell.case] = _knobs(cell.tuning)
+            found.setdefault(cell.method, {})[cell.case] = knobs_of(cell.tuning)
     return found
-
-
-def _knobs(tuning: dict[str, Any]) -> dict[str, float]:
-    grid = [point["params"] for point in tuning["grid"]]
-    return {name: value for name, value in tuning["chosen"].items() if len({params[name] for params in grid}) > 1}
 
 
 def keep(folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def test_errors_are_one_sentence(
     assert result.stderr.startswith("error: ")
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("missing", [{"cases": ()}, {"methods": ()}, {"seeds": 0}], ids=str)
+def test_an_empty_grid_is_refused_in_one_sentence(tmp_path: Path, missing: dict[str, Any]) -> None:
+    with pytest.raises(
+        ValueError, match=r"tiny has \d cases, \d methods and \d seeds; it needs at least one of each"
+    ) as e:
+        ex.run(replace(EXPERIMENT, **missing), out=tmp_path)
+    assert "\n" not in str(e.value)
     assert not list(tmp_path.iterdir())
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from experiment_records import cell, record, results
 
-from casimir.experiments.plots import figure_of, save
+from casimir import experiments as ex
+from casimir.experiments.plots import MOST_BYTES, figure_of, save
 
 TOOL = Path(__file__).parents[2] / "tools" / "experiment_pages.py"
 PAGE = """# Page
@@ -99,6 +102,29 @@ def test_medians_count_the_seeds_ahead_of_a_rival(tool: ModuleType) -> None:
     )
     with pytest.raises(ValueError, match="has no runs of 'c'; choose one of a, b"):
         tool.with_medians(page.replace("made-up b", "made-up c"), {"made-up": found})
+
+
+def test_tuned_values_stand_beside_the_number_of_runs(tool: ModuleType) -> None:
+    page = "by hand\n\n<!-- tuning: made-up -->\nold\n<!-- end -->\n"
+    report = {"runs": 2, "grid": [{"params": {"k": 5, "L": x}} for x in (1.0, 2.0)], "chosen": {"k": 5, "L": 2.0}}
+    tuned = replace(cell("x 1/n", "1/n", "a", "A"), tuning=report)
+    found = results([tuned, cell("x 1/n", "1/n", "b", "B")], {}, 2.0, 2.0)
+    lines = "| method | runs | x 1/n |\n| --- | --- | --- |\n| A | 2 | L 2 |"
+    assert tool.with_tuning(page, {"made-up": found}) == page.replace("-->\nold\n", f"-->\n\n{lines}\n\n")
+    assert tool.with_tuning(page, {"made-up": results([cell("x 1/n", "1/n", "a", "A")], {}, 2.0, 2.0)}) == page
+    assert tool.with_tuning(page, {}) == page
+
+
+def test_every_experiment_is_on_a_page_with_pictures_small_enough_to_keep(tool: ModuleType) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in sorted(tool.PAGES.glob("*.md")))
+    shown = set(re.findall(r"\]\((images/[\w.-]+)\)", text))
+    for name in ex.names():
+        if name != "smoke":
+            assert f"<!-- table: {name} -->" in text
+            assert any(picture.startswith(f"images/{name}-") for picture in shown), name
+    kept = {f"images/{file.name}" for file in (tool.PAGES / "images").iterdir()}
+    assert shown == kept
+    assert all((tool.PAGES / picture).stat().st_size <= MOST_BYTES for picture in shown)
 
 
 @pytest.mark.parametrize("partial", [[], ["made-up"]])

@@ -9,13 +9,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from experiment_cases import EXPERIMENT, records
+from experiment_records import cell, record, results
 
 from casimir import experiments as ex
 from casimir.experiments.counts import measured
 from casimir.experiments.curves import curve
 from casimir.experiments.grids import markdown
 from casimir.experiments.manifest import cell_of, update
-from casimir.experiments.plots import MOST_BYTES, _variants
+from casimir.experiments.plots import MOST_BYTES, _variants, figure_of
 from casimir.experiments.results import load_results
 from casimir.experiments.selection import narrowed
 from casimir.experiments.tables import Spread, _text
@@ -92,6 +93,16 @@ def test_plots_are_written_small_and_always_the_same(folder: Path, tmp_path: Pat
     text = "".join(ElementTree.parse(files[1]).getroot().itertext())
     assert all(label in text for label in ("SGD", "BCFW", "casimir", "classes, λ = 10/n", "F* in [", "CPU seconds"))
     assert files[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_axis_of_the_papers_count_ends_at_the_budget() -> None:
+    """The run's last row is far beyond it; counts with full gradients and seconds show all of it."""
+    one = record(10, steps=[50, 100, 300], objective=[8.0, 4.0, 2.0], cpu_seconds=[1.0, 2.0, 6.0])
+    figure = figure_of(results([cell("x 1/n", "1/n", "a", "A")], {("x 1/n", "a"): [one]}, 1.0, 1.0), "objective")
+    paper, full, cpu = (panel.get_xlim() for panel in figure.axes)
+    assert paper == (0.0, 10.5)
+    assert full[1] > 30
+    assert cpu[1] > 6
 
 
 def test_more_seeds_join_those_that_are_there(tmp_path: Path) -> None:

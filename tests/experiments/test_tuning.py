@@ -55,6 +55,13 @@ def test_tuning_runs_may_report_less_often(tmp_path: Path) -> None:
     assert epochs == {0: [3, 6], 100: [1, 2, 3, 4, 5, 6]}
 
 
+def test_tuning_runs_report_as_often_as_final_ones_where_nothing_else_is_said(tmp_path: Path) -> None:
+    experiment = fakes(fake)
+    method = replace(experiment.methods[0], evaluate_every=3)
+    ex.run(replace(experiment, methods=(method,)), out=tmp_path, tune=True)
+    assert {tuple(r.column("epoch")) for r in records(tmp_path).values() if r.settings["passes"]} == {(3, 6)}
+
+
 def test_a_later_run_keeps_how_its_parameters_were_tuned(tmp_path: Path) -> None:
     ex.run(fakes(fake), out=tmp_path, tune=True)
     cell = tuned_cell(tmp_path)

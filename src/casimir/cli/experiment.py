@@ -14,7 +14,8 @@ from casimir.cli.parameters import Json, Quiet
 if TYPE_CHECKING:  # what is loaded when a command runs
     from rich.console import Console
 
-    from casimir.experiments.grids import AnyRow
+    from casimir.experiments.grids import AnyRow, Grid
+    from casimir.experiments.results import Results
     from casimir.experiments.tuning import Search
 
 _EVERY = 10.0  # seconds between lines
@@ -77,7 +78,6 @@ def run(
     """
     with clear_ends():
         from casimir import experiments
-        from casimir.experiments.views import rows_in
 
         try:
             found = experiments.run(
@@ -86,7 +86,7 @@ def run(
         except KeyboardInterrupt:
             say(err(), f"Interrupted; finished runs are in {target}, and the same command goes on.", "yellow")
             raise SystemExit(INTERRUPTED) from None
-        _show([row for results in found for row in rows_in(results)], json)
+        _show(found, json)
         say(err(), f"Records are in {target}; next: casimir experiment plot {target}", "green")
 
 
@@ -113,23 +113,31 @@ def table(
     markdown: Annotated[bool, typer.Option("--markdown", help="Write Markdown.")] = False,
     json: Json = False,
 ) -> None:
-    """Final values of the experiments in DIR: means and standard deviations over seeds."""
+    """Final values of the experiments in DIR: means and standard deviations over seeds; what the runs took."""
     with clear_ends():
-        from casimir import experiments
         from casimir.experiments.grids import markdown as as_markdown
+        from casimir.experiments.results import load_results
+        from casimir.experiments.views import rows_in
 
-        rows = experiments.table(folder, names or ())
+        found = load_results(folder, names or ())
         if markdown:
-            typer.echo(as_markdown(rows), nl=False)
+            typer.echo(as_markdown([row for results in found for row in rows_in(results)]), nl=False)
         else:
-            _show(rows, json)
+            _show(found, json)
 
 
-def _show(rows: Sequence[AnyRow], json: bool) -> None:
+def _show(found: Sequence[Results], json: bool) -> None:
+    """Final values, then what the runs took."""
+    from casimir.experiments.costs import Cost, cost_grid, costs_of
+    from casimir.experiments.views import rows_in
+
+    rows = [row for results in found for row in rows_in(results)]
     if json:
-        write_json({"rows": [row.to_dict() for row in rows]})
+        costs = [cost.to_dict() for results in found for cost in costs_of(results)]
+        write_json({"rows": [row.to_dict() for row in rows], "costs": costs})
     else:
         show_rows(out(), rows)
+        _show_grids(out(), Cost.note, [cost_grid(found)])
 
 
 def show_rows(console: Console, rows: Sequence[AnyRow]) -> None:
@@ -137,12 +145,16 @@ def show_rows(console: Console, rows: Sequence[AnyRow]) -> None:
     from casimir.experiments.grids import by_kind
 
     for note, grids in by_kind(rows):
-        say(console, f"{note}\n")
-        for grid in grids:
-            say(console, grid.title, "bold")
-            for k, line in enumerate(grid.aligned()):
-                say(console, line, None if k else "dim")
-            say(console, "")
+        _show_grids(console, note, grids)
+
+
+def _show_grids(console: Console, note: str, grids: Sequence[Grid]) -> None:
+    say(console, f"{note}\n")
+    for grid in grids:
+        say(console, grid.title, "bold")
+        for k, line in enumerate(grid.aligned()):
+            say(console, line, None if k else "dim")
+        say(console, "")
 
 
 class Watch:

@@ -179,7 +179,8 @@ class Experiment:
     seeds           how many final runs, from FIRST_SEED on
     metrics         those of the source that are columns of the trace
     evaluate_every  epochs from one row of the trace to the next
-    evaluate_every_tuning   the same for tuning runs, where reports cost much; a run ends at a row. None: no other
+    evaluate_every_tuning   the same for tuning runs, where reports cost much; a run ends at a row. None: as in
+                    final runs
     tol             certified gap at which a run ends before its budget
     calls           a run also ends after so many oracle calls, full gradients counted; None: no such limit
     target          a run also ends when F - F* <= target, F* certified; where a method has a parameter eps, that is its

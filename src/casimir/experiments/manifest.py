@@ -39,6 +39,12 @@ class Cell:
     optimum: str | None
     tuning: dict[str, Any] | None = None
 
+    @property
+    def tuning_runs(self) -> list[str]:
+        """The keys of the records that tuning made; none where the folder was written before they were noted."""
+        grid = [] if self.tuning is None else self.tuning["grid"]
+        return [key for point in grid for key in point.get("runs", ())]
+
 
 @dataclass(frozen=True)
 class Manifest:

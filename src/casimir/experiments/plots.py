@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Sequence
@@ -20,11 +21,12 @@ from casimir.experiments.results import Results
 # Okabe and Ito's colours, which colour-blind readers can tell apart; beyond them, dashes
 _COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#000000", "#999999")
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-_NAMES = {"f1": "F1", "corloc": "CorLoc", "ap": "AP"}
+_NAMES = {"objective": "F", "f1": "F1", "corloc": "CorLoc", "ap": "AP"}
 MOST_BYTES = 200_000
 _LOWEST = 1e-6  # where the axis of (F - F*) / F* ends: one method far below would flatten all others
+_BEYOND = 1.05  # of the budget, where an axis ends: rows come once per epoch, and long epochs end far beyond it
 _MOST_COLUMNS = 4  # of the legend
-_MOST_POINTS = 640  # of all curves of one measure, so that an SVG stays below that
+_MOST_POINTS = 600  # of all curves of one measure, so that an SVG stays below that
 
 
 def figure_of(results: Results, column: str) -> Any:
@@ -41,7 +43,7 @@ def figure_of(results: Results, column: str) -> Any:
             for cell in cells:
                 _draw(panel, results, cell, column, measure, best, styles[cell.label], points)
             tidy(panel)
-            panel.set_xlim(left=0.0)
+            panel.set_xlim(0.0, _right(panel, results.manifest.passes if measure == "paper" else math.inf))
             if column != "objective":
                 panel.margins(y=0.02)
         _mark_row(row, case, column, best)
@@ -52,6 +54,11 @@ def figure_of(results: Results, column: str) -> Any:
     ncols = -(-len(handles) // rows)
     figure.legend(handles=handles, loc="outside upper center", ncols=ncols, frameon=False, fontsize=9)
     return figure
+
+
+def _right(panel: Any, budget: float) -> float:
+    """The end of an axis of oracle calls or seconds: little beyond the budget, where tables take their last row."""
+    return min(float(panel.get_xlim()[1]), _BEYOND * budget)
 
 
 # --- files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from casimir.experiments.manifest import Cell, Manifest, manifests
@@ -15,11 +15,15 @@ from casimir.experiments.records import Record, read_record, record_path
 class Results:
     """records  (case, method) -> the records of its seeds that are there
     optima   case -> the certified interval of its optimum; None where F is not convex or the run is not there yet
+    certified  case -> the record of the run that F* is from, in a list
+    tuning   (case, method) -> the records of its tuning runs, where it was tuned in this folder
     """
 
     manifest: Manifest
     records: dict[tuple[str, str], list[Record]]
     optima: dict[str, Interval | None]
+    certified: dict[str, list[Record]] = field(default_factory=dict)
+    tuning: dict[tuple[str, str], list[Record]] = field(default_factory=dict)
 
     @property
     def cases(self) -> list[str]:
@@ -42,7 +46,9 @@ def results_of(folder: Path, manifest: Manifest) -> Results:
     for case, found in certified.items():
         others = [record for (its, _), runs in records.items() if its == case for record in runs]
         optima[case] = interval(found + others) if found else None
-    return Results(manifest, records, optima)
+    tuned = {(c.case, c.method): c.tuning_runs for c in manifest.cells}
+    tuning = {pair: there(keys) for pair, keys in tuned.items() if keys}
+    return Results(manifest, records, optima, certified, tuning)
 
 
 def load_results(folder: Path, names: Collection[str] = ()) -> list[Results]:

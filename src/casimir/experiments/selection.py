@@ -28,6 +28,12 @@ def parse_only(text: str) -> dict[str, list[str]]:
 def parts_of(experiments: Sequence[Experiment], only: str | None) -> list[tuple[Experiment, Experiment]]:
     """(an experiment, what `only` leaves of it) where that is something; nothing at all is an error."""
     wanted = {} if only is None else parse_only(only)
+    for whole in experiments:
+        if not whole.cases or not whole.methods or whole.seeds < 1:
+            raise ValueError(
+                f"{whole.name} has {len(whole.cases)} cases, {len(whole.methods)} methods and {whole.seeds} seeds; "
+                "it needs at least one of each."
+            )
     pairs = [(whole, _part(whole, wanted)) for whole in experiments]
     found = [(whole, part) for whole, part in pairs if part.cases and part.methods]
     if not found:

@@ -43,8 +43,8 @@ class Search:
 
     def trials(self, place: Place) -> list[Trial]:
         made = [trial_of(self.experiment, self.case, self.method, self.params(place), seed) for seed in self.seeds]
-        every = self.experiment.evaluate_every_tuning or self.experiment.evaluate_every
-        return [replace(trial, evaluate_every=every) for trial in made]
+        every = self.experiment.evaluate_every_tuning
+        return made if every is None else [replace(trial, evaluate_every=every) for trial in made]
 
     def missing(self) -> list[Place]:
         """The neighbours of the best place that nothing is known of; at first those of the guess."""
@@ -67,8 +67,11 @@ class Search:
 
     @property
     def report(self) -> dict[str, Any]:
-        """For the manifest: the rule, every place that was tried, and the choice."""
-        grid = [{"params": self.params(place), **_plain(found)} for place, found in sorted(self.found.items())]
+        """For the manifest: the rule, every place that was tried with the keys of its records, and the choice."""
+        grid = [
+            {"params": self.params(place), **_plain(found), "runs": [trial.key for trial in self.trials(place)]}
+            for place, found in sorted(self.found.items())
+        ]
         return {
             "rule": repr(self.experiment.rule),
             "seeds": list(self.seeds),
