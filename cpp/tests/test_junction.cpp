@@ -6,6 +6,7 @@
 #include "testing.hpp"
 
 using namespace testing;
+using casimir::kInf;
 
 namespace {
 
