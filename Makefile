@@ -31,7 +31,7 @@ test-cpp: $(VENV)/ready
 # The core of the suite on the oldest versions that pyproject.toml allows; without PyTorch, whose tests are skipped.
 test-floors: $(FLOORS_VENV)/ready
 	$(FLOORS_BIN)/python $(PIP) --no-build-isolation -c tools/floors.txt ".[plot,cuts,vision]" "pytest>=8" \
-	  "hypothesis>=6.100" "pytest-xdist>=3.5" "cvxpy>=1.5"
+	  "hypothesis>=6.100" "pytest-xdist>=3.5" "cvxpy>=1.5" "pandas>=2.1"
 	$(FLOORS_BIN)/python -m pytest -n auto tests/cli tests/estimators tests/models tests/structures tests/solvers \
 	  tests/tasks tests/test_*.py
 

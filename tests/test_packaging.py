@@ -12,7 +12,7 @@ import pytest
 import casimir
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPANIONS = {"click", "pyparsing"}  # of typer and matplotlib
+COMPANIONS = {"click", "pyparsing", "pandas"}  # of typer, of matplotlib, of the tests
 NOT_TRIED = {"torch"}  # its Linux wheels bring gigabytes of CUDA
 
 pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")

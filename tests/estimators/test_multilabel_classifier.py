@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict, cross_val_score
@@ -69,10 +70,12 @@ def listed_objective(model: cs.MultilabelClassifier, X: FloatArray, Y: IntArray,
 def test_all_checks_of_scikit_learn_pass(parameters: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(cs.MultilabelClassifier(**parameters), on_skip=None)
+        results = check_estimator(cs.MultilabelClassifier(**parameters), on_skip=None, on_fail=None)
     allowed = {"check_array_api_input"}
     if parameters.get("loss") != "log":
         allowed.add("check_classifiers_multilabel_output_format_predict_proba")  # there is no such method
+    if sklearn.__version__.startswith("1.6."):  # its check makes y binary by whatever entry comes first
+        allowed |= {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}
     assert {r["check_name"] for r in results if r["status"] != "passed"} <= allowed
 
 

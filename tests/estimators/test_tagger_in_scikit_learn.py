@@ -100,7 +100,7 @@ def test_checks_of_the_tagger_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("loss", ["hinge", "crf"])
-@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("name", [name for name in OF_ROWS if hasattr(estimator_checks, name)])  # 1.6 lacks one
 def test_checks_of_rows_as_sentences(name: str, loss: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -102,8 +102,8 @@ def maximum_of(gain: np.ndarray, edges: np.ndarray, there: np.ndarray, back: np.
     """max_y sum_v gain_v y_v - sum_(u, v) (there [y_u > y_v] + back [y_u < y_v]), by SciPy's flow; source = label 1."""
     p = len(gain)
     node = np.arange(p)
-    tails = np.concatenate([edges[:, 0], edges[:, 1], np.full(p, p), node])
-    heads = np.concatenate([edges[:, 1], edges[:, 0], node, np.full(p, p + 1)])
+    tails = np.concatenate([edges[:, 0], edges[:, 1], np.full(p, p), node]).astype(np.int32)
+    heads = np.concatenate([edges[:, 1], edges[:, 0], node, np.full(p, p + 1)]).astype(np.int32)
     capacity = np.concatenate([there, back, np.maximum(gain, 0), np.maximum(-gain, 0)]).astype(np.int32)
     flow = maximum_flow(coo_array((capacity, (tails, heads)), shape=(p + 2, p + 2)).tocsr(), p, p + 1)
     return float(np.maximum(gain, 0).sum() - flow.flow_value)

@@ -114,7 +114,8 @@ def _rows_of_trees(graphs: Graphs, parents: Sequence[IntArray]) -> EdgeRows:
 
 def _parents(edges: IntArray, p: int) -> IntArray | None:
     """int64[p]: -1 at roots; None where the graph has a cycle."""
-    links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(p, p)).tocsr()
+    ends = edges.astype(np.int32)  # the graph functions of SciPy 1.11 read no others
+    links = coo_array((np.ones(len(edges)), (ends[:, 0], ends[:, 1])), shape=(p, p)).tocsr()
     count, component = connected_components(links, directed=False)
     if len(edges) != p - count:
         return None
