@@ -28,6 +28,12 @@ def aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_names_in_capitals_stay_so_behind_the_tasks_of_an_option() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["predict", "--help"]).output.split())
+    assert ": FILE is plain text" in shown
+    assert ": write JSON lines." in shown
+
+
 def test_tasks_come_in_one_order() -> None:
     shown = CliRunner().invoke(app, ["train", "--help"]).output
     assert [name for name in re.findall(r"^  (\w+)  ", shown, re.MULTILINE) if name in _TASKS] == _TASKS

@@ -315,6 +315,12 @@ def test_every_solver_name_runs(name: str) -> None:
     assert cs.minimize(objective, choose(name, objective), epochs=2).objective > 0.0
 
 
+def test_every_solver_that_can_be_chosen_by_name_is_listed() -> None:
+    from casimir.solvers.choose import _MAKERS
+
+    assert tuple(SOLVER_NAMES) == ("auto", *_MAKERS)
+
+
 def test_auto_suits_the_objective() -> None:
     parts = tiny_parts()
     for penalty in (LAM, cs.ElasticNet(LAM, 0.5), cs.ElasticNet(LAM, 1.0)):

@@ -46,7 +46,8 @@ def parameters_of(options: type, **helps: str) -> list[inspect.Parameter]:
 
 def parameter_of(field: dataclasses.Field[Any], kind: Any, opt: Opt, title: str = "") -> inspect.Parameter:
     """`title` begins the help."""
-    text = f"{title}: {opt.help[0].lower()}{opt.help[1:]}" if title else opt.help
+    starts_small = opt.help[0].lower() + opt.help[1:]
+    text = f"{title}: {opt.help if opt.help[:2].isupper() else starts_small}" if title else opt.help
     metavar = opt.metavar or ("|".join(opt.choices) if opt.choices else None)
     dashed = f"--{field.name.replace('_', '-')}"
     names = (opt.name or dashed).split() if opt.name or kind is bool else []
