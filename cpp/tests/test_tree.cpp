@@ -7,6 +7,7 @@
 #include "tree/tree_sum.hpp"
 
 using namespace testing;
+using casimir::kInf;
 
 namespace {
 
