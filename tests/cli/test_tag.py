@@ -205,8 +205,11 @@ def test_folds_side_by_side_score_as_one_after_another(tmp_path: Path) -> None:
 def test_jobs_are_threads_of_the_command_alone(model: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     monkeypatch.setattr("casimir.cli.run.evaluate", lambda *_: seen.append(n_threads()))
-    monkeypatch.setattr("casimir._threads.allowed_cpus", lambda: 8)
-    before = n_threads()
-    assert invoke("evaluate", model, files / "dev.conllu", "--jobs", 7).exit_code == 0
-    assert (seen, n_threads()) == ([7], before)
+    with monkeypatch.context() as eight:
+        eight.setattr("casimir._threads.allowed_cpus", lambda: 8)
+        n_threads.cache_clear()
+        before = n_threads()
+        assert invoke("evaluate", model, files / "dev.conllu", "--jobs", 7).exit_code == 0
+        assert (seen, n_threads()) == ([7], before)
+    n_threads.cache_clear()
     assert invoke("evaluate", model, files / "dev.conllu", "--jobs", 0).exit_code == 2
