@@ -23,14 +23,17 @@ double rounding_of(const WeightTable& table) {
   using L = Lanes<8>;
   const std::int64_t cells = table.rows * table.stride();
   const L::V shift = L::all(0x1.8p52);  // adding it rounds to the nearest whole number
-  L::V largest = L::V{};
+  L::V largest = L::V{},
+       nothing = L::V{};  // 0 x is NaN where an x is NaN or infinite; prices that meet NaN never settle
   bool whole = true;
   for (std::int64_t i = 0; i < cells; i += 8) {
     L::V x{};
     std::memcpy(&x, table.data + i, sizeof(double) * static_cast<std::size_t>(std::min<std::int64_t>(8, cells - i)));
     largest = L::max(largest, L::max(x, -x));
+    nothing += x * 0.0;
     whole = whole && L::equal_bits((x + shift) - shift, x) == 0xff;
   }
+  if (L::sum(nothing) != 0.0) throw std::invalid_argument("weights of a matching must be finite.");
   const double scale = L::highest(largest), sums = 8.0 * scale * static_cast<double>(table.rows + table.columns + 2);
   if (!std::isfinite(sums))
     throw std::invalid_argument("weights of a matching are so large that their sums overflow; scale them down.");
