@@ -150,7 +150,7 @@ void check_potentials(const Problem& problem, const Penalty& penalty, double mu,
       check(result.gap >= 0.0 && result.oracle_calls >= result.visits);
       check(result.visits <= static_cast<std::int64_t>(order.size()));
       const double next = at.dual(blocks.ell());
-      check(next >= value - 1e-12);
+      check(next >= value - 1e-12 * (1.0 + std::abs(value)));
       value = next;
     }
   at.check_w();
