@@ -8,6 +8,21 @@ namespace {
 
 constexpr std::size_t kLabelsPerLine = 64 / sizeof(std::uint16_t);  // of a line of the cache
 
+/// The edges of y less those of z, where a token of `changed` has an end of them: calls see(cell, 1 or -1).
+template <class See>
+void for_changed_edges(const std::vector<std::int32_t>& changed, const std::uint16_t* y, const std::uint16_t* z,
+                       std::int64_t p, std::int64_t stride, See see) {
+  const auto see_edge = [&](std::int64_t t) {
+    see(static_cast<std::size_t>(y[t] * stride + y[t + 1]), 1.0);
+    see(static_cast<std::size_t>(z[t] * stride + z[t + 1]), -1.0);
+  };
+  for (std::size_t j = 0; j < changed.size(); ++j) {
+    const std::int64_t t = changed[j];
+    if (t > 0) see_edge(t - 1);
+    if (t + 1 < p && (j + 1 == changed.size() || changed[j + 1] != t + 1)) see_edge(t);
+  }
+}
+
 }  // namespace
 
 ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain, true) {
@@ -64,21 +79,6 @@ bool ChainDual::complete_products(std::int64_t i) {
   if (!gram_.has(i) || own.weight.size() > OutputProducts::kMost) return false;
   while (own.products.count() < own.weight.size()) add_products(i, own.products.count());
   return true;
-}
-
-/// The edges of y less those of z, where a token of `changed` has an end of them: calls see(cell, 1 or -1).
-template <class See>
-void for_changed_edges(const std::vector<std::int32_t>& changed, const std::uint16_t* y, const std::uint16_t* z,
-                       std::int64_t p, std::int64_t stride, See see) {
-  const auto see_edge = [&](std::int64_t t) {
-    see(static_cast<std::size_t>(y[t] * stride + y[t + 1]), 1.0);
-    see(static_cast<std::size_t>(z[t] * stride + z[t + 1]), -1.0);
-  };
-  for (std::size_t j = 0; j < changed.size(); ++j) {
-    const std::int64_t t = changed[j];
-    if (t > 0) see_edge(t - 1);
-    if (t + 1 < p && (j + 1 == changed.size() || changed[j + 1] != t + 1)) see_edge(t);
-  }
 }
 
 /// <a_k, a_l> of output k with all others: with u_t = sum_s <x_s, x_t> (y_s less the truth's label), these are scores.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from running_commands import send_at, started
 from typer.testing import CliRunner
 
 import casimir.cli.demo
@@ -248,19 +249,8 @@ def test_errors_are_one_sentence_and_code_2(model: Path, files: Path, arguments:
 
 def test_interrupt_saves_the_best_model_so_far(files: Path, tmp_path: Path) -> None:
     arguments = ["train", "ner", "--train", str(files / "train.txt"), "--model", str(tmp_path / "m")]
-    process = subprocess.Popen(
-        [*RUN, *arguments, "--tol", "0", "--epochs", "1000000"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        # A test run in the background may ignore SIGINT, and a child would inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "epoch  2" in line:
-            process.send_signal(signal.SIGINT)
-            break
+    process = started([*RUN, *arguments, "--tol", "0", "--epochs", "1000000"])
+    send_at(process, "epoch  2", signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in rest

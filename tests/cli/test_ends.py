@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from running_commands import send_at, started
 from typer.testing import CliRunner
 
 import casimir.cli
@@ -103,22 +103,10 @@ def test_a_second_signal_ends_at_once(
     first: signal.Signals, second: signal.Signals, train: Path, tmp_path: Path
 ) -> None:
     arguments = ["train", "tag", "--train", str(train), "--model", str(tmp_path / "m"), "--held-out", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW_SAVE, *arguments, "--no-baselines", "--tol", "0", "--epochs", "100000000"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("epoch"):
-            process.send_signal(first)
-            break
-    for line in process.stderr:
-        if line.startswith("saving"):
-            process.send_signal(second)
-            break
+    asked = ["--no-baselines", "--tol", "0", "--epochs", "100000000"]
+    process = started([sys.executable, "-c", SLOW_SAVE, *arguments, *asked])
+    send_at(process, "epoch", first)
+    send_at(process, "saving", second)
     process.communicate(timeout=60)
     assert process.returncode == -second  # 143 or 130 in a shell
     assert not (tmp_path / "m").exists()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer.main
+from running_commands import send_at, started
 from typer.testing import CliRunner
 
 from casimir.cli import app
@@ -154,18 +155,8 @@ def test_output_to_a_full_disk_ends_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_run_that_is_told_to_end_saves_the_best_model(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     arguments = ["train", "tag", "--train", small(tmp_path), "--model", tmp_path / "m", "--held-out", "0"]
-    process = subprocess.Popen(
-        [*RUN, *map(str, arguments), "--no-baselines", "--tol", "0", "--epochs", "100000000"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("epoch"):
-            process.send_signal(sent)
-            break
+    process = started([*RUN, *arguments, "--no-baselines", "--tol", "0", "--epochs", "100000000"])
+    send_at(process, "epoch", sent)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == code
     assert "Saved the best model so far to" in rest
