@@ -10,6 +10,7 @@ from problems import chain_parts, tiny_parts
 
 import casimir as cs
 from casimir.solvers.choose import choose
+from casimir.solvers.kept import Kept
 from casimir.solvers.names import SOLVER_NAMES
 
 LAM = 0.3
@@ -151,6 +152,23 @@ def test_an_interrupt_keeps_the_best_point(solver: Any) -> None:
     at_start = objective.value(np.zeros(objective.n_params))
     assert result.objective == min(at_start, result.trace["objective"].min())
     assert objective.value(result.w) == pytest.approx(result.objective, abs=1e-12)
+
+
+def test_an_interrupt_while_the_best_point_is_kept_leaves_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    of, kept = Kept.of, []
+
+    def interrupted(w: np.ndarray) -> Kept:
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+        kept.append(of(w))
+        return kept[-1]
+
+    monkeypatch.setattr(Kept, "of", interrupted)
+    objective = chain_parts(n=12, n_labels=5).objective(0.01)
+    result = cs.minimize(objective, cs.LBFGS(mu=1e-3), epochs=300, tol=0.0)
+    assert result.status == "interrupted"
+    np.testing.assert_array_equal(result.w, kept[1].vector())
+    assert result.objective == pytest.approx(objective.value(result.w), rel=1e-12)
 
 
 def test_an_interrupt_before_the_first_epoch_is_passed_on() -> None:

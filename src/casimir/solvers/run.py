@@ -190,8 +190,8 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._best, self._best_w = value, None  # the last one goes before memory for this one is asked for
-            self._best_w = Kept.of(w)
+            kept = Kept.of(w)  # an interrupt in the middle leaves the last one, with its value
+            self._best, self._best_w = value, kept
         if dual is not None:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
