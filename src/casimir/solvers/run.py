@@ -190,7 +190,12 @@ class Recorder:
                 "Leave it at its default, or use a smaller one."
             )
         if value < self._best:
-            self._keep(value, w)
+            try:  # the last one goes before memory for this one is asked for
+                self._best, self._best_w = value, None
+                self._best_w = Kept.of(w)
+            except KeyboardInterrupt:  # in the middle of it: nobody else has these weights
+                self._best, self._best_w = value, Kept.of(w)
+                raise
         if dual is not None:
             bound = dual.value(self._objective.penalty) if isinstance(dual, DualPoint) else dual
             self._dual = max(self._dual, bound)
@@ -221,15 +226,6 @@ class Recorder:
         if self._callbacks and self._call_back(row, w):
             return True
         return self._finished(row, gap is None, is_stationary)
-
-    def _keep(self, value: float, w: FloatArray) -> None:
-        """A new best point; the last one goes before memory for this one is asked for."""
-        try:
-            self._best, self._best_w = value, None
-            self._best_w = Kept.of(w)
-        except KeyboardInterrupt:  # in the middle of it: nobody else has these weights
-            self._best, self._best_w = value, Kept.of(w)
-            raise
 
     def result(self, start: FloatArray) -> Result:
         """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
