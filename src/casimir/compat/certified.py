@@ -115,7 +115,7 @@ class _Run:
 def _dual_steps(objective: Objective) -> DualProximal:
     """With absolute values kappa stays as it begins: to follow the gap makes such runs wander."""
     own: Any = objective.penalty
-    kappa = None if own.l1 == 0.0 else smooth_kappa(Conditioning.of(objective, np.random.default_rng(0)))
+    kappa = None if own.l1 == 0.0 else smooth_kappa(Conditioning.of(objective))
     return DualProximal(SDCA(memory=_MEMORY), kappa=kappa)
 
 

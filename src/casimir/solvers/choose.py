@@ -79,7 +79,7 @@ def _best_for(objective: Objective) -> Solver:
 def _is_easy(objective: Objective) -> bool:
     if objective.dual_variables != "potentials" or objective.penalty.quadratic is None:
         return False
-    at = Conditioning.of(objective, np.random.default_rng(0))
+    at = Conditioning.of(objective)
     return at.square <= _EASY * at.lam_n
 
 

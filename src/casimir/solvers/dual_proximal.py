@@ -75,7 +75,7 @@ class DualProximal:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         inner, bounded = self._inner(objective), has_bounded_dual(objective)
-        is_free, at = self.kappa is None and not bounded, Conditioning.of(objective, rng)
+        is_free, at = self.kappa is None and not bounded, Conditioning.of(objective)
         if isinstance(inner, SDCA):
             first, manner = smooth_kappa(at), _Manner(averages=False, beta=None)
         else:

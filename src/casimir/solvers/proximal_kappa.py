@@ -77,9 +77,14 @@ class Conditioning(NamedTuple):
         return self.square / self.n
 
     @classmethod
-    def of(cls, objective: Objective, rng: np.random.Generator) -> Conditioning:
-        square = 0.0 if has_bounded_dual(objective) else scale_at_zero(objective, rng, _SAMPLED).square
+    def of(cls, objective: Objective) -> Conditioning:
+        """The same examples whatever the run's seed is: "auto" asks for this too, and they are looked at once."""
+        square = 0.0 if has_bounded_dual(objective) else objective.once("square at zero", lambda: _square(objective))
         return cls(_lam_n(objective), square or _OF_TEXT, objective.n_active)
+
+
+def _square(objective: Objective) -> float:
+    return scale_at_zero(objective, np.random.default_rng(0), _SAMPLED).square
 
 
 def hinge_kappa(at: Conditioning, *, is_l1: bool = False) -> float:
