@@ -117,14 +117,17 @@ void PotentialBlocks::begin(std::int64_t i) {
   blocks_[static_cast<std::size_t>(i)].eta = fixed_eta_ > 0.0 ? fixed_eta_ : is_log() ? kFirstEta : kFirstHinge;
 }
 
-/// A step of example i, its length found by trials. Returns the oracle calls that it took.
+/// A step of example i, its length found by trials. Returns the oracle calls that it took. The first step is taken
+/// whatever it gains: a truth that is a distribution has no potentials here, and until a block has moved to where its
+/// potentials are, short steps do not lead to it.
 std::int64_t PotentialBlocks::visit(std::int64_t i, const DualIterate& iterate) {
   Block& block = blocks_[static_cast<std::size_t>(i)];
   const std::int64_t offset = problem_.marginal_offset(i), count = problem_.marginal_count(i);
   const WeightView view{iterate.w};
   problem_.load_weights(view, *work_);
   problem_.scores(i, view, *work_, scores_.data());
-  if (block.eta == 0.0) begin(i);
+  const bool is_first = block.eta == 0.0;
+  if (is_first) begin(i);
   const double before = block.entropy + expected(marginals_.data() + offset, scores_.data(), count);
   const double curvature = 0.5 * problem_.share(i) / iterate.sigma;
   double eta = block.eta;
@@ -147,6 +150,7 @@ std::int64_t PotentialBlocks::visit(std::int64_t i, const DualIterate& iterate) 
       block.eta = std::min(best, 2.0 * eta);
       return trials;
     }
+    if (is_first && trials == kTrials) take(i, iterate, trial);
     eta = std::min(best, 0.5 * eta);
   }
   block.eta = eta;

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from time import process_time
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Hard, Smoothing
 from casimir.structures.base import Structure
 from casimir.truth import TruthSets, has_masks, truth_sets
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -118,7 +116,7 @@ class Objective:
         self.examples, scales, self._shares = _shares_of(self.sample_weight, self.n_examples)
         self.n_active = len(self.examples)
         self.counts, self.clock = Counts(), Clock()
-        self._known: dict[str, Any] = {}
+        self.known_of_losses: dict[str, Any] = {}  # what was found out once; other penalties share it
         self.constant = 0.0  # added to F: what is left of truths that were completed
         self.sets = None if isinstance(self.y, Outputs) else self._truth_sets()
         truth = Truth(self.y if self.sets is None else None)
@@ -253,7 +251,7 @@ class Objective:
         """
         assert self.sets is not None, "every truth is one output"
         other, inner = copy.copy(self), self._truth_term
-        other.sets, other._known = None, {}
+        other.sets, other.known_of_losses = None, {}
         self.count("searches", self.n_examples)
         other.y = inner.best_outputs(w)
         if isinstance(self.loss.smoothing, Hard):
@@ -354,16 +352,10 @@ class Objective:
         w is rows of equal length, I as large as one. None where the model does not tell it, or has more rows than most.
         """
         own: Any = getattr(self.model, "curvature_at_zero", None)
-        if own is None:
-            return None
-        found: FloatArray | None = self.once(f"curvature of at most {most} rows", lambda: own(self._shares, most))
-        return found
-
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """make(), or what it gave before under this name: of the losses alone, since other penalties share it."""
-        if name not in self._known:
-            self._known[name] = make()
-        found: T = self._known[name]
+        name = f"curvature of at most {most} rows"
+        if name not in self.known_of_losses:
+            self.known_of_losses[name] = None if own is None else own(self._shares, most)
+        found: FloatArray | None = self.known_of_losses[name]
         return found
 
     def trivial_dual(self) -> DualPoint:

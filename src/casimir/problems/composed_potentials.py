@@ -96,7 +96,8 @@ class ComposedPotentialBlocks:
         """A step of example i, its length found by trials; the number of them."""
         block, around = self._blocks[i], linearize(self._problem.model, iterate.w, [i])
         s = self._problem.plus_fixed(around.scores, [i])
-        if block.potentials is None:
+        is_first = block.potentials is None
+        if is_first:
             nodes = replace(block.marginals, edges=None, edge_offsets=None, whole=None)
             block.potentials = s * 0.0 + nodes * (self._margin * self._temperature)
         before = block.entropy + float(s.dot(block.marginals)[0])
@@ -118,6 +119,8 @@ class ComposedPotentialBlocks:
                 self._take(i, trial, iterate)
                 block.eta = min(best, 2.0 * eta)
                 return trials
+            if is_first and trials == _TRIALS:  # potentials are not those of a truth that is a distribution
+                self._take(i, trial, iterate)
             eta = min(best, 0.5 * eta)
         block.eta = eta
         return _TRIALS

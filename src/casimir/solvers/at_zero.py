@@ -12,6 +12,7 @@ from casimir.objective import Objective
 from casimir.scores import FloatArray
 
 _SAMPLED = 50
+_SHARE, _LEAST = 5, 5  # no more than a fifth of the examples, but a handful: where they are few, a look costs
 
 
 class Scale(NamedTuple):
@@ -25,16 +26,23 @@ class Scale(NamedTuple):
     square: float
 
 
-def scale_at_zero(objective: Objective, rng: np.random.Generator, most: int = _SAMPLED) -> Scale:
-    """Of `most` examples, or all if there are fewer."""
-    value = square = 0.0
-    size = min(most, objective.n_active)
-    problem, zeros = objective.problem(objective.loss.smoothing), aligned_zeros(objective.n_params)
-    for i, loss, direction in _sampled(objective, rng, size, zeros):
-        value += problem.scale(i) * loss
-        square += problem.scale(i) ** 2 * problem.squared_norm(i, direction, zeros)
-    gamma = value / square if square > 0.0 and value > 0.0 else 1.0
-    return Scale(gamma, value / size, square / size)
+def scale_at_zero(objective: Objective, most: int = _SAMPLED) -> Scale:
+    """Of `most` examples, a fifth where that is fewer, and all if there are hardly any.
+
+    They are the same whatever the seed of a run is: "auto" asks for this, then the solver, and they are looked at once.
+    """
+    size = min(most, max(_LEAST, objective.n_active // _SHARE), objective.n_active)
+    name = f"scale at zero of {size} examples"
+    if name not in objective.known_of_losses:
+        value = square = 0.0
+        problem, zeros = objective.problem(objective.loss.smoothing), aligned_zeros(objective.n_params)
+        for i, loss, direction in _sampled(objective, np.random.default_rng(0), size, zeros):
+            value += problem.scale(i) * loss
+            square += problem.scale(i) ** 2 * problem.squared_norm(i, direction, zeros)
+        gamma = value / square if square > 0.0 and value > 0.0 else 1.0
+        objective.known_of_losses[name] = Scale(gamma, value / size, square / size)
+    found: Scale = objective.known_of_losses[name]
+    return found
 
 
 def evenness(objective: Objective, rng: np.random.Generator) -> float:

@@ -30,7 +30,7 @@ from casimir.solvers.sdca import SDCA, memory_of
 
 _LONGEST_WAIT = 25  # epochs: a prediction that was far off must not put the next evaluation off for good
 _LONG_LIST = 100  # outputs
-_FALL = 0.25  # of the prediction, until F is evaluated again
+_FALL = 0.1  # of the prediction, until F is evaluated again
 _NOISY = 0.3  # share of the gap that S is: above it an average of the w_k may be better than the last of them
 # The inner solver, by what the dual variables of the loss are, and what the outputs are.
 _INNER: dict[str | None, BCFW | SDCA] = {
@@ -136,7 +136,7 @@ class _Run:
 
     The subproblem's mean block gap is S = loss(w) - ell - <g, w>, so F(w) - D = S + ell + <g, w> + R(w) - D. S is known
     only from the last visits, and the average of the w's may be better than the last, so this prediction is scaled by
-    what it was off by the last time. F is evaluated when the tolerance may be reached, when three quarters of the
+    what it was off by the last time. F is evaluated when the tolerance may be reached, when nine tenths of the
     predicted gap have gone, and every 25 epochs at the least.
     """
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from casimir.objective import Objective
 from casimir.solvers.at_zero import scale_at_zero
 
@@ -78,13 +76,8 @@ class Conditioning(NamedTuple):
 
     @classmethod
     def of(cls, objective: Objective) -> Conditioning:
-        """The same examples whatever the run's seed is: "auto" asks for this too, and they are looked at once."""
-        square = 0.0 if has_bounded_dual(objective) else objective.once("square at zero", lambda: _square(objective))
+        square = 0.0 if has_bounded_dual(objective) else scale_at_zero(objective, _SAMPLED).square
         return cls(_lam_n(objective), square or _OF_TEXT, objective.n_active)
-
-
-def _square(objective: Objective) -> float:
-    return scale_at_zero(objective, np.random.default_rng(0), _SAMPLED).square
 
 
 def hinge_kappa(at: Conditioning, *, is_l1: bool = False) -> float:

@@ -92,7 +92,7 @@ class Untuned:
     def _begin(self, w0: FloatArray) -> None:
         """The first pass; a start that is better than what it leads to is kept."""
         objective, rng = self.objective, self.rng
-        scale = scale_at_zero(objective, rng)
+        scale = scale_at_zero(objective)
         value = value_at(objective, w0) if w0.any() else scale.loss
         pass_ = first_pass(objective, w0, scale.gamma, rng)
         natural = 0.5 * max(pass_.loss, 1e-6 * scale.loss, 1e-300)

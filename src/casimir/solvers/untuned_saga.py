@@ -74,7 +74,7 @@ class UntunedSAGA:
 
     def _begin(self, w0: FloatArray) -> None:
         objective = self.objective
-        scale = scale_at_zero(objective, self.rng)
+        scale = scale_at_zero(objective)
         value = value_at(objective, w0) if w0.any() else scale.loss
         met = first_pass(objective, w0, scale.gamma, self.rng)
         is_better = bool(np.isfinite(met.w).all()) and met.loss + objective.penalty.value(met.w) <= value
