@@ -15,8 +15,7 @@ double dot(const double* a, const double* b, std::int64_t size) {
   return total;
 }
 
-std::pair<double, double> products_of_sum(double a, const double* x, double b, const double* y,
-                                                 std::int64_t size) {
+std::pair<double, double> products_of_sum(double a, const double* x, double b, const double* y, std::int64_t size) {
   using L = Lanes<8>;
   L::V squares[4]{}, products[4]{};
   std::int64_t i = 0;

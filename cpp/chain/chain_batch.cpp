@@ -79,8 +79,8 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
       const double* first = std::max_element(chain.beta(), chain.beta() + batch.labels);
       path[0] = static_cast<std::int32_t>(first - chain.beta());
       values[i] = *first;
-      chain.ops().complete(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(),
-                           path.data(), nullptr);
+      chain.ops().follow(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(), nullptr,
+                         path.data(), nullptr);
       std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
     }
   });
@@ -93,7 +93,7 @@ TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int thr
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       chain.max_tables();
-      kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu);
+      kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu, k);
       out.add(kbest.count(), kbest.values(), kbest.labels(0), chain.length());
     }
   });
@@ -104,14 +104,15 @@ void chain_expect(const ChainBatch& batch, double mu, int threads, double* value
     PaddedChain chain(batch);
     const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
     std::vector<double> work, padded_nodes, padded_edges;
+    Potentials potentials;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       const std::int64_t p = chain.length();
-      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      work.resize(static_cast<std::size_t>(3 * p * stride));
       padded_nodes.resize(static_cast<std::size_t>(p * stride));
       padded_edges.resize(static_cast<std::size_t>(p * block));
-      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
-                                     padded_edges.data(), block, work.data());
+      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu,
+                                     padded_nodes.data(), padded_edges.data(), block, work.data());
       for (std::int64_t t = 0; t < p; ++t)
         std::copy_n(padded_nodes.data() + t * stride, labels, nodes + (batch.offsets[i] + t) * labels);
       for (std::int64_t row = 0; row < (p - 1) * labels; ++row)
@@ -127,15 +128,17 @@ void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, 
     PaddedChain chain(batch);
     const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
     std::vector<double> work, padded_nodes, padded_edges;
+    Potentials potentials;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       const std::int64_t p = chain.length(), first = batch.offsets[i];
       const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;
-      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      work.resize(static_cast<std::size_t>(3 * p * stride));
       padded_nodes.resize(static_cast<std::size_t>(p * stride));
       padded_edges.assign(static_cast<std::size_t>(matrices * block), 0.0);
-      double loss = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
-                                       padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
+      double loss =
+          chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu, padded_nodes.data(),
+                             padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
       double* out = edges + first_matrix * labels * labels;
       for (std::int64_t row = 0; row < matrices * labels; ++row)
         std::copy_n(padded_edges.data() + row * stride, labels, out + row * labels);
