@@ -484,6 +484,7 @@ const ChainOps& chain_ops(int stride) {
       return Rows<kWide, 8 / kWide>::table;
     case 12:
       return Rows<4, 3>::table;
+#if !defined(__x86_64__) || defined(__AVX__)  // old processors do without loops of their own for these
     case 16:
       return Rows<kWide, 16 / kWide>::table;
     case 20:
@@ -494,6 +495,7 @@ const ChainOps& chain_ops(int stride) {
       return Rows<4, 7>::table;
     case 32:
       return Rows<kWide, 32 / kWide>::table;
+#endif
     default:
       return Rows<4, 0>::table;
   }
