@@ -28,6 +28,7 @@ struct ChainOracles {
   static constexpr auto topk = &casimir::chain_topk;
   static constexpr auto expect = &casimir::chain_expect;
   static constexpr auto max_marginals = &casimir::chain_max_marginals;
+  static constexpr bool writes_every_entry = true;
   static constexpr OracleDocs docs{.expect =
                                        "(value f64[n], node marginals f64[N, L], edge marginals f64[N - n, L, L])."};
 };
@@ -42,7 +43,7 @@ nb::object soft_loss(const Nodes& nodes, const Ints& offsets, const EdgeScores& 
   check_mu(mu);
   Shape edge_shape = checked.edges;
   if (batch.shared_edges) edge_shape[0] = checked.examples;
-  return expect_arrays(checked.examples, checked.nodes, edge_shape,
+  return expect_arrays(checked.examples, checked.nodes, edge_shape, true,
                        [&](double* losses, double* node_out, double* edge_out) {
                          casimir::chain_soft_loss(batch, y.data(), mu, threads, losses, node_out, edge_out);
                        });

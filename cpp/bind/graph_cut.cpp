@@ -5,9 +5,9 @@
 
 namespace {
 
-using Nodes = InArray<double, nb::shape<-1, 2>>;
+using BinaryNodes = InArray<double, nb::shape<-1, 2>>;
 using Ints = InArray<std::int64_t, nb::ndim<1>>;
-using Edges = InArray<double, nb::shape<-1, 2, 2>>;
+using BinaryEdges = InArray<double, nb::shape<-1, 2, 2>>;
 using Ends = InArray<std::int64_t, nb::shape<-1, 2>>;
 
 /// Throws unless every edge joins two nodes of its example, and all can be numbered.
@@ -25,8 +25,8 @@ void check_graphs(const Ints& offsets, const Ends& ends, const Ints& edge_offset
 }
 
 struct GraphCutOracles {
-  static CheckedBatch<casimir::GraphBatch> batch(const Nodes& nodes, const Ints& offsets, const Edges& edges,
-                                                 const Ends& ends, const Ints& edge_offsets) {
+  static CheckedBatch<casimir::GraphBatch> batch(const BinaryNodes& nodes, const Ints& offsets,
+                                                 const BinaryEdges& edges, const Ends& ends, const Ints& edge_offsets) {
     const std::size_t total = nodes.shape(0);
     const std::int64_t size = checked_examples(offsets, total, true, "offsets");
     if (checked_examples(edge_offsets, ends.shape(0), true, "edge_offsets") != size || edges.shape(0) != ends.shape(0))

@@ -75,16 +75,18 @@ inline nb::object topk_arrays(casimir::TopKBatch top) {
                         make_array(std::move(top.labels), {labels}));
 }
 
-/// (value f64[n], f64[nodes], f64[edges]) that oracle(values, nodes, edges) writes.
+/// (value f64[n], f64[nodes], f64[edges]) that oracle(values, nodes, edges) writes: every entry, or those that are not
+/// 0.
 template <class Oracle>
-nb::object expect_arrays(std::size_t n, const Shape& nodes, const Shape& edges, Oracle&& oracle) {
-  std::vector<double> values(n), node_values(count_of(nodes)), edge_values(count_of(edges));
+nb::object expect_arrays(std::size_t n, const Shape& nodes, const Shape& edges, bool every_entry, Oracle&& oracle) {
+  std::vector<double> values(n);
+  Room<double> node_values(count_of(nodes), !every_entry), edge_values(count_of(edges), !every_entry);
   without_gil([&] { oracle(values.data(), node_values.data(), edge_values.data()); });
   for (const double value : values)
     if (std::isnan(value) || value == std::numeric_limits<double>::infinity())
       throw std::invalid_argument("mu is so small that scores / mu overflow, or a score is not finite; use max.");
-  return nb::make_tuple(make_array(std::move(values), {n}), make_array(std::move(node_values), nodes),
-                        make_array(std::move(edge_values), edges));
+  return nb::make_tuple(make_array(std::move(values), {n}), std::move(node_values).array(nodes),
+                        std::move(edge_values).array(edges));
 }
 
 template <class Oracles, class Batch, class... Inputs>
@@ -112,7 +114,8 @@ void bind_oracles_of(nb::module_& m, const std::string& name, CheckedBatch<Batch
     const auto expect = [](Inputs... inputs, double mu, int threads) {
       const auto checked = Oracles::batch(inputs...);
       check_mu(mu);
-      return expect_arrays(checked.examples, checked.nodes, checked.edges,
+      constexpr bool every_entry = requires { Oracles::writes_every_entry; };
+      return expect_arrays(checked.examples, checked.nodes, checked.edges, every_entry,
                            [&](double* values, double* nodes, double* edges) {
                              Oracles::expect(checked.batch, mu, threads, values, nodes, edges);
                            });

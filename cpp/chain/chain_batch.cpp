@@ -1,6 +1,7 @@
 #include "chain/chain_batch.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
@@ -66,6 +67,16 @@ class PaddedChain {
   std::vector<double> u_, to_, from_, beta_, best_;
 };
 
+/// Rows without their padding. Whole vectors are written, whose last entries the next row covers.
+void unpad(RowShape shape, const double* padded, std::int64_t rows, double* out) {
+  const std::int64_t labels = shape.labels, stride = shape.stride;
+  std::int64_t row = 0;
+  for (; row * labels + stride <= rows * labels; ++row)
+    for (std::int64_t j = 0; j < stride; j += 4)
+      std::memcpy(out + row * labels + j, padded + row * stride + j, 4 * sizeof(double));
+  for (; row < rows; ++row) std::copy_n(padded + row * stride, labels, out + row * labels);
+}
+
 }  // namespace
 
 void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_t* labels) {
@@ -79,8 +90,8 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
       const double* first = std::max_element(chain.beta(), chain.beta() + batch.labels);
       path[0] = static_cast<std::int32_t>(first - chain.beta());
       values[i] = *first;
-      chain.ops().complete(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(),
-                           path.data(), nullptr);
+      chain.ops().follow(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(), nullptr,
+                         path.data(), nullptr);
       std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
     }
   });
@@ -93,7 +104,7 @@ TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int thr
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       chain.max_tables();
-      kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu);
+      kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu, k);
       out.add(kbest.count(), kbest.values(), kbest.labels(0), chain.length());
     }
   });
@@ -104,19 +115,17 @@ void chain_expect(const ChainBatch& batch, double mu, int threads, double* value
     PaddedChain chain(batch);
     const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
     std::vector<double> work, padded_nodes, padded_edges;
+    Potentials potentials;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       const std::int64_t p = chain.length();
-      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      work.resize(static_cast<std::size_t>(3 * p * stride));
       padded_nodes.resize(static_cast<std::size_t>(p * stride));
       padded_edges.resize(static_cast<std::size_t>(p * block));
-      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
-                                     padded_edges.data(), block, work.data());
-      for (std::int64_t t = 0; t < p; ++t)
-        std::copy_n(padded_nodes.data() + t * stride, labels, nodes + (batch.offsets[i] + t) * labels);
-      for (std::int64_t row = 0; row < (p - 1) * labels; ++row)
-        std::copy_n(padded_edges.data() + row * stride, labels,
-                    edges + ((batch.offsets[i] - i) * labels + row) * labels);
+      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu,
+                                     padded_nodes.data(), padded_edges.data(), block, work.data());
+      unpad(chain.shape(), padded_nodes.data(), p, nodes + batch.offsets[i] * labels);
+      unpad(chain.shape(), padded_edges.data(), (p - 1) * labels, edges + (batch.offsets[i] - i) * labels * labels);
     }
   });
 }
@@ -127,22 +136,23 @@ void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, 
     PaddedChain chain(batch);
     const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
     std::vector<double> work, padded_nodes, padded_edges;
+    Potentials potentials;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
       const std::int64_t p = chain.length(), first = batch.offsets[i];
       const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;
-      work.resize(static_cast<std::size_t>(3 * p * stride + 2 * block));
+      work.resize(static_cast<std::size_t>(3 * p * stride));
       padded_nodes.resize(static_cast<std::size_t>(p * stride));
       padded_edges.assign(static_cast<std::size_t>(matrices * block), 0.0);
-      double loss = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), mu, padded_nodes.data(),
-                                       padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
+      double loss =
+          chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu, padded_nodes.data(),
+                             padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
       double* out = edges + first_matrix * labels * labels;
-      for (std::int64_t row = 0; row < matrices * labels; ++row)
-        std::copy_n(padded_edges.data() + row * stride, labels, out + row * labels);
+      unpad(chain.shape(), padded_edges.data(), matrices * labels, out);
+      unpad(chain.shape(), padded_nodes.data(), p, nodes + first * labels);
       const double* pairs = batch.edges + (batch.shared_edges ? 0 : first_matrix) * labels * labels;
       for (std::int64_t t = 0; t < p; ++t) {
         double* row = nodes + (first + t) * labels;
-        std::copy_n(padded_nodes.data() + t * stride, labels, row);
         const std::int64_t label = y[first + t];
         row[label] -= 1.0;
         loss -= batch.nodes[(first + t) * labels + label];

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/lanes.hpp"
 #include "base/numbers.hpp"
+#include "chain/chain_logs.hpp"
 
 namespace casimir {
 namespace {
@@ -17,6 +19,76 @@ namespace {
 /// next.
 constexpr double kLeastOverlap = 1e-250;
 
+#if defined(__AVX512F__)
+constexpr int kWide = 8, kManyColumns = 32, kSums = 24;
+#else
+constexpr int kWide = 4, kManyColumns = 8, kSums = 12;
+#endif
+
+/// H vectors of W doubles, the columns of a matrix that fit into registers. Its functions begin at their first column.
+template <int W, int H>
+struct Columns {
+  using L = Lanes<W>;
+  using V = typename L::V;
+  static constexpr int kTile = 4 * H <= kSums ? 4 : 2 * H <= kSums ? 2 : 1;  // rows of sums held in registers
+
+  /// Two running maxima, to shorten the dependency chain.
+  static void max_step(RowShape shape, const double* matrix, const double* message, double* out) {
+    const int labels = shape.labels;
+    V even[H], odd[H];
+    for (int j = 0; j < H; ++j) even[j] = odd[j] = L::load(matrix + j * W) + message[0];
+    int y = 1;
+    for (; y + 1 < labels; y += 2) {
+      const double* first = matrix + static_cast<std::int64_t>(y) * shape.stride;
+      const double* second = first + shape.stride;
+      for (int j = 0; j < H; ++j) {
+        even[j] = L::max(even[j], L::load(first + j * W) + message[y]);
+        odd[j] = L::max(odd[j], L::load(second + j * W) + message[y + 1]);
+      }
+    }
+    if (y < labels) {
+      const double* last = matrix + static_cast<std::int64_t>(y) * shape.stride;
+      for (int j = 0; j < H; ++j) even[j] = L::max(even[j], L::load(last + j * W) + message[y]);
+    }
+    for (int j = 0; j < H; ++j) L::store(out + j * W, L::max(even[j], odd[j]));
+  }
+
+  static void sum_step(RowShape shape, const double* matrix, const double* message, double* out) {
+    const int labels = shape.labels;
+    V even[H]{}, odd[H]{};
+    int y = 0;
+    for (; y + 1 < labels; y += 2) {
+      const double* first = matrix + static_cast<std::int64_t>(y) * shape.stride;
+      for (int j = 0; j < H; ++j) {
+        even[j] += L::load(first + j * W) * message[y];
+        odd[j] += L::load(first + shape.stride + j * W) * message[y + 1];
+      }
+    }
+    if (y < labels) {
+      const double* last = matrix + static_cast<std::int64_t>(y) * shape.stride;
+      for (int j = 0; j < H; ++j) even[j] += L::load(last + j * W) * message[y];
+    }
+    for (int j = 0; j < H; ++j) L::store(out + j * W, even[j] + odd[j]);
+  }
+
+  /// kRows rows of out += potential * (the sum of `count` outer products).
+  template <int kRows>
+  static void add_products(RowShape shape, std::int64_t count, const double* left, const double* right,
+                           const double* potential, double* out) {
+    V sums[kRows][H]{};
+    for (std::int64_t t = 0; t < count; ++t, left += shape.stride, right += shape.stride)
+      for (int j = 0; j < H; ++j) {
+        const V here = L::load(right + j * W);
+        for (int y = 0; y < kRows; ++y) sums[y][j] += here * left[y];
+      }
+    for (int y = 0; y < kRows; ++y)
+      for (int j = 0; j < H; ++j) {
+        const std::int64_t cell = static_cast<std::int64_t>(y) * shape.stride + j * W;
+        L::store(out + cell, L::load(out + cell) + sums[y][j] * L::load(potential + cell));
+      }
+  }
+};
+
 /// Rows of NV vectors of W doubles; NV = 0: the number of vectors is known only at run time.
 template <int W, int NV>
 struct Rows {
@@ -25,6 +97,20 @@ struct Rows {
   static constexpr int kHeld = NV ? NV : 1;  // vectors held in registers at a time
 
   static int vectors(RowShape shape) { return NV ? NV : shape.stride / W; }
+
+  /// use(columns, first) for blocks of columns that cover a row.
+  template <class Use>
+  static void over_columns(RowShape shape, Use&& use) {
+    if constexpr (NV > 0) {
+      use(Columns<W, NV>{}, 0);
+    } else {
+      int column = 0;
+      for (; column + kManyColumns <= shape.stride; column += kManyColumns)
+        use(Columns<kWide, kManyColumns / kWide>{}, column);
+      for (; column + kWide <= shape.stride; column += kWide) use(Columns<kWide, 1>{}, column);
+      for (; column < shape.stride; column += 4) use(Columns<4, 1>{}, column);
+    }
+  }
 
   static void set_padding(RowShape shape, double* row, double value) {
     for (int l = shape.labels; l < shape.stride; ++l) row[l] = value;
@@ -114,28 +200,10 @@ struct Rows {
 
   // ---- max-product --------------------------------------------------------------------------------------------------
 
-  /// out(y) = max_y' { matrix[y'](y) + message(y') }, two running maxima to shorten the dependency chain.
+  /// out(y) = max_y' { matrix[y'](y) + message(y') }
   static void max_step(RowShape shape, const double* matrix, const double* message, double* out) {
-    const int nv = vectors(shape), labels = shape.labels;
-    for (int j0 = 0; j0 < nv; j0 += kHeld) {
-      V even[kHeld], odd[kHeld];
-      const double* row = matrix + j0 * W;
-      for (int j = 0; j < kHeld; ++j) even[j] = odd[j] = L::load(row + j * W) + message[0];
-      int y = 1;
-      for (; y + 1 < labels; y += 2) {
-        const double* first = row + static_cast<std::int64_t>(y) * shape.stride;
-        const double* second = first + shape.stride;
-        for (int j = 0; j < kHeld; ++j) {
-          even[j] = L::max(even[j], L::load(first + j * W) + message[y]);
-          odd[j] = L::max(odd[j], L::load(second + j * W) + message[y + 1]);
-        }
-      }
-      if (y < labels) {
-        const double* last = row + static_cast<std::int64_t>(y) * shape.stride;
-        for (int j = 0; j < kHeld; ++j) even[j] = L::max(even[j], L::load(last + j * W) + message[y]);
-      }
-      for (int j = 0; j < kHeld; ++j) L::store(out + (j0 + j) * W, L::max(even[j], odd[j]));
-    }
+    over_columns(
+        shape, [&]<class Block>(Block, int column) { Block::max_step(shape, matrix + column, message, out + column); });
   }
 
   static void add_rows(RowShape shape, const double* a, const double* b, double* out) {
@@ -162,64 +230,69 @@ struct Rows {
     }
   }
 
-  static void complete(RowShape shape, std::int64_t p, std::int64_t from, Transitions edges, const double* beta,
-                       const double* best, std::int32_t* labels, double* loss) {
+  template <bool kScan>
+  static std::int64_t follow_with(RowShape shape, std::int64_t p, std::int64_t from, Transitions edges,
+                                  const double* beta, const double* best, const std::int32_t* parent,
+                                  std::int32_t* labels, Scan* scan) {
     const int nv = vectors(shape);
     const std::int64_t stride = shape.stride;
     std::int32_t y = labels[from];
     for (std::int64_t t = from + 1; t < p; ++t) {
-      const double* row = edges.to + (t - 1) * edges.step + y * stride;
-      const V target = L::all(best[(t - 1) * stride + y]);
+      const double *row = edges.to + (t - 1) * edges.step + y * stride, *after = beta + t * stride;
+      const double target = best[(t - 1) * stride + y];
       std::int32_t next = -1;
       for (int j = 0; j < nv; ++j) {
-        const V value = L::load(row + j * W) + L::load(beta + t * stride + j * W);
-        const unsigned hits = L::equal_bits(value, target);
+        const V value = L::load(row + j * W) + L::load(after + j * W);
+        const unsigned hits = L::equal_bits(value, L::all(target));
         if (next < 0 && hits) next = j * W + __builtin_ctz(hits);
-        if (loss) L::store(loss + t * stride + j * W, target - value);
+        if (!kScan && !NV && next >= 0) break;
       }
       // With scores that are not finite nothing, or only padding, may be the best: any label will do, but it must be
       // one.
       labels[t] = y = next >= 0 && next < shape.labels ? next : 0;
-    }
-  }
-
-  static void scan(RowShape shape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels,
-                   double base, double bound, const Insert& insert) {
-    const int nv = vectors(shape);
-    for (std::int64_t t = p - 1; t >= first; --t) {
-      const double* row = loss + t * shape.stride;
-      for (int j = 0; j < nv; ++j) {
-        unsigned bits = L::at_most_bits(L::load(row + j * W) + base, L::all(bound));
-        if (labels[t] / W == j) bits &= ~(1u << (labels[t] % W));
-        for (; bits; bits &= bits - 1) {
-          const int label = j * W + __builtin_ctz(bits);
-          bound = insert.call(insert.context, t, label, base + row[label]);
+      if constexpr (kScan) {
+        for (int j = 0; j < nv; ++j) {
+          const V loss = target - (L::load(row + j * W) + L::load(after + j * W));
+          unsigned bits = L::at_most_bits(loss + scan->base, L::all(scan->bound));
+          if (y / W == j) bits &= ~(1u << (y % W));
+          for (; bits; bits &= bits - 1) {
+            const int label = j * W + __builtin_ctz(bits);
+            const double lost = target - (row[label] + after[label]);
+            if (scan->base + lost <= scan->bound) scan->bound = scan->insert(scan->context, t, label, lost);
+          }
         }
       }
+      if (parent && parent[t] == y) return t + 1;
     }
+    return p;
+  }
+
+  static std::int64_t follow(RowShape shape, std::int64_t p, std::int64_t from, Transitions edges, const double* beta,
+                             const double* best, const std::int32_t* parent, std::int32_t* labels, Scan* scan) {
+    if (scan) return follow_with<true>(shape, p, from, edges, beta, best, parent, labels, scan);
+    return follow_with<false>(shape, p, from, edges, beta, best, parent, labels, scan);
   }
 
   // ---- sum-product --------------------------------------------------------------------------------------------------
 
   /// out(y) = sum_y' matrix[y'](y) * message(y').
   static void sum_step(RowShape shape, const double* matrix, const double* message, double* out) {
-    const int nv = vectors(shape);
-    for (int j0 = 0; j0 < nv; j0 += kHeld) {
-      V even[kHeld]{}, odd[kHeld]{};
+    over_columns(
+        shape, [&]<class Block>(Block, int column) { Block::sum_step(shape, matrix + column, message, out + column); });
+  }
+
+  /// out[y](z) += potential[y](z) sum_t left_t(y) right_t(z), over `count` rows of both.
+  static void add_products(RowShape shape, std::int64_t count, const double* left, const double* right,
+                           const double* potential, double* out) {
+    over_columns(shape, [&]<class Block>(Block, int column) {
+      const auto rows = [&]<int kRows>(std::integral_constant<int, kRows>, int y) {
+        const std::int64_t cell = static_cast<std::int64_t>(y) * shape.stride + column;
+        Block::template add_products<kRows>(shape, count, left + y, right + column, potential + cell, out + cell);
+      };
       int y = 0;
-      for (; y + 1 < shape.labels; y += 2) {
-        const double* first = matrix + static_cast<std::int64_t>(y) * shape.stride + j0 * W;
-        for (int j = 0; j < kHeld; ++j) {
-          even[j] += L::load(first + j * W) * message[y];
-          odd[j] += L::load(first + shape.stride + j * W) * message[y + 1];
-        }
-      }
-      if (y < shape.labels) {
-        const double* last = matrix + static_cast<std::int64_t>(y) * shape.stride + j0 * W;
-        for (int j = 0; j < kHeld; ++j) even[j] += L::load(last + j * W) * message[y];
-      }
-      for (int j = 0; j < kHeld; ++j) L::store(out + (j0 + j) * W, even[j] + odd[j]);
-    }
+      for (; y + Block::kTile <= shape.labels; y += Block::kTile) rows(std::integral_constant<int, Block::kTile>{}, y);
+      for (; y < shape.labels; ++y) rows(std::integral_constant<int, 1>{}, y);
+    });
   }
 
   static double row_sum(RowShape shape, const double* row) {
@@ -252,16 +325,33 @@ struct Rows {
     return {L::highest(high), -L::highest(negated_low)};
   }
 
+  /// Both directions of exp((T - offset) / mu) of one matrix.
+  static void exponentiate(RowShape shape, const double* matrix, double mu, Potentials& out) {
+    const std::int64_t stride = shape.stride, block = shape.labels * stride;
+    out.to.resize(static_cast<std::size_t>(block));
+    out.from.assign(static_cast<std::size_t>(block), 0.0);
+    const Range range = range_of(shape, matrix, shape.labels);
+    out.mu = mu, out.offset = range.highest, out.range = range.highest - range.lowest;
+    exp_rows(matrix, block, out.offset, 1.0 / mu, out.to.data());
+    for (std::int64_t y = 0; y < shape.labels; ++y)
+      for (std::int64_t z = 0; z < shape.labels; ++z)
+        out.from[static_cast<std::size_t>(z * stride + y)] = out.to[static_cast<std::size_t>(y * stride + z)];
+  }
+
   /// By how much the messages of one position can differ, in units of mu: range(T) + range(u_t) + log L, and the same
-  /// again for the message on the other side.
-  static double message_range(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu) {
+  /// again for the message on the other side. Potentials of a matrix that all edges share are there afterwards.
+  static double message_range(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu,
+                              Potentials& potentials) {
     double widest_node = 0.0, widest_edge = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
       const Range range = range_of(shape, u + t * shape.stride, 1);
       widest_node = std::max(widest_node, range.highest - range.lowest);
     }
-    const std::int64_t matrices = p == 1 ? 0 : edges.step == 0 ? 1 : p - 1;
-    for (std::int64_t t = 0; t < matrices; ++t) {
+    if (p > 1 && edges.step == 0) {
+      if (potentials.mu != mu) exponentiate(shape, edges.to, mu, potentials);
+      widest_edge = std::max(0.0, potentials.range);
+    }
+    for (std::int64_t t = 0; edges.step != 0 && t + 1 < p; ++t) {
       const Range range = range_of(shape, edges.to + t * edges.step, shape.labels);
       widest_edge = std::max(widest_edge, range.highest - range.lowest);
     }
@@ -274,25 +364,23 @@ struct Rows {
   }
 
   /// The messages from the left alone, step by step as in `expect`.
-  static double log_sum(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* work) {
-    const double range = message_range(shape, p, u, edges, mu), inverse_mu = 1.0 / mu;
+  static double log_sum(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
+                        double mu, double* work) {
+    const double range = message_range(shape, p, u, edges, mu, potentials), inverse_mu = 1.0 / mu;
     if (!(range < 300.0)) return std::numeric_limits<double>::quiet_NaN();
-    const std::int64_t period = rescaling_period(range), stride = shape.stride, block = shape.labels * stride;
+    const std::int64_t period = rescaling_period(range), stride = shape.stride;
     const int nv = vectors(shape);
-    double *before = work, *here = work + stride, *local = work + 2 * stride, *potential = work + 3 * stride;
-    double value = 0.0, offset = 0.0, logs = 0.0;
+    double *before = work, *here = work + stride, *local = work + 2 * stride;
+    double value = 0.0, logs = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
       const double top = row_max(shape, u + t * stride);
       exp_rows(u + t * stride, stride, top, inverse_mu, t == 0 ? here : local);
       value += top;
       if (t == 0) continue;
-      if (edges.step != 0 || t == 1) {
-        offset = range_of(shape, edges.to + (t - 1) * edges.step, shape.labels).highest;
-        exp_rows(edges.to + (t - 1) * edges.step, block, offset, inverse_mu, potential);
-      }
-      value += offset;
+      if (edges.step != 0) exponentiate(shape, edges.to + (t - 1) * edges.step, mu, potentials);
+      value += potentials.offset;
       std::swap(before, here);
-      sum_step(shape, potential, before, here);
+      sum_step(shape, potentials.to.data(), before, here);
       for (int j = 0; j < nv; ++j) L::store(here + j * W, L::load(here + j * W) * L::load(local + j * W));
       if (t % period != 0) continue;
       const double total = row_sum(shape, here), inverse = 1.0 / total;
@@ -302,42 +390,37 @@ struct Rows {
     return value + mu * (logs + std::log(row_sum(shape, here)));
   }
 
-  static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
-                       double* edge_out, std::int64_t edge_step, double* work) {
-    const double range = message_range(shape, p, u, edges, mu);
-    if (!(range < 300.0)) return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+  static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
+                       double mu, double* nodes, double* edge_out, std::int64_t edge_step, double* work) {
+    const double range = message_range(shape, p, u, edges, mu, potentials);
+    if (!(range < 300.0)) return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
     const std::int64_t period = rescaling_period(range);
-    const std::int64_t stride = shape.stride, block = shape.labels * stride;
+    const std::int64_t stride = shape.stride;
     const int nv = vectors(shape);
-    const double inverse_mu = 1.0 / mu;
     double* local = work;                  // exp(u / mu), scaled by its row's maximum
     double* right = work + p * stride;     // local * (message from the right), up to a factor
     double* left = work + 2 * p * stride;  // messages from the left, local included, up to a factor
-    double* potential = work + 3 * p * stride;
     double value = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
       const double top = row_max(shape, u + t * stride);
-      exp_rows(u + t * stride, stride, top, inverse_mu, local + t * stride);
+      exp_rows(u + t * stride, stride, top, 1.0 / mu, local + t * stride);
       value += top;
     }
 
-    double offset = 0.0;
-    const auto load_potential = [&](std::int64_t t, const double* matrix) {
-      offset = range_of(shape, matrix + t * edges.step, shape.labels).highest;
-      exp_rows(matrix + t * edges.step, block, offset, inverse_mu, potential);
+    const auto load_potentials = [&](std::int64_t t) {
+      if (edges.step != 0) exponentiate(shape, edges.to + t * edges.step, mu, potentials);
     };
     const auto normalise = [&](double* row) {
       const double total = row_sum(shape, row);
-      const double inverse = 1.0 / total;
-      for (int j = 0; j < nv; ++j) L::store(row + j * W, L::load(row + j * W) * inverse);
+      scale_row(shape, row, 1.0 / total);
       return total;
     };
 
     std::copy(local + (p - 1) * stride, local + p * stride, right + (p - 1) * stride);
     for (std::int64_t t = p - 2; t >= 0; --t) {
-      if (edges.step != 0 || t == p - 2) load_potential(t, edges.from);
+      load_potentials(t);
       double* row = right + t * stride;
-      sum_step(shape, potential, right + (t + 1) * stride, row);
+      sum_step(shape, potentials.from.data(), right + (t + 1) * stride, row);
       for (int j = 0; j < nv; ++j) L::store(row + j * W, L::load(row + j * W) * L::load(local + t * stride + j * W));
       if (t % period == 0) normalise(row);
     }
@@ -346,138 +429,50 @@ struct Rows {
     std::copy(right, right + stride, nodes);
     std::copy(local, local + stride, left);
     double logs = 0.0;
-    double* sums = edge_step == 0 ? work + 3 * p * stride + block : nullptr;
-    if (sums) std::fill(sums, sums + block, 0.0);
     for (std::int64_t t = 1; t < p; ++t) {
-      if (edges.step != 0 || t == 1) load_potential(t - 1, edges.to);
-      value += offset;
-      const double* before = left + (t - 1) * stride;
+      load_potentials(t - 1);
+      value += potentials.offset;
+      double* before = left + (t - 1) * stride;
       const double* after = right + t * stride;
       double* here = left + t * stride;
-      sum_step(shape, potential, before, here);
+      sum_step(shape, potentials.to.data(), before, here);
       V overlap{};
       for (int j = 0; j < nv; ++j) overlap += L::load(here + j * W) * L::load(after + j * W);
       const double common = L::sum(overlap);
       // Labels that no allowed output joins drift apart without limit: start again in logs.
       if (!(common >= kLeastOverlap && common < kInf))
-        return expect_log(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+        return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
       const double inverse = 1.0 / common;
       for (int j = 0; j < nv; ++j) {
         const V message = L::load(here + j * W);
         L::store(nodes + t * stride + j * W, message * L::load(after + j * W) * inverse);
         L::store(here + j * W, message * L::load(local + t * stride + j * W));
       }
-      double* out = sums ? sums : edge_out + (t - 1) * edge_step;
-      for (int y = 0; y < shape.labels; ++y) {
-        const double weight = before[y] * inverse;
-        for (int j = 0; j < nv; ++j) {
-          double* cell = out + y * stride + j * W;
-          const V joint = L::load(after + j * W) * weight;
-          if (sums)
-            L::store(cell, L::load(cell) + joint);
-          else
-            L::store(cell, joint * L::load(potential + y * stride + j * W));
-        }
-      }
+      scale_row(shape, before, inverse);
+      if (edge_step != 0) write_products(shape, before, after, potentials.to.data(), edge_out + (t - 1) * edge_step);
       if (t % period == 0) logs += std::log(normalise(here));
     }
-    if (sums && p > 1) {
-      // A shared matrix: the common factor is applied once, after the sum over edges.
-      for (std::int64_t j = 0; j < block; j += W)
-        L::store(edge_out + j, L::load(edge_out + j) + L::load(sums + j) * L::load(potential + j));
-    }
+    // A shared matrix: sums over edges stay in registers.
+    if (edge_step == 0 && p > 1) add_products(shape, p - 1, left, right + stride, potentials.to.data(), edge_out);
     return value + mu * (logs + std::log(row_sum(shape, left + (p - 1) * stride)));
   }
 
-  /// Where scores / mu are so large that the logs of how many outputs tie are lost in them, marginals of a position add
-  /// up to more than 1: they become shares. Whether that was so.
-  static bool rescale_lost(RowShape shape, std::int64_t p, double* nodes) {
-    bool is_lost = false;
-    for (std::int64_t t = 0; t < p; ++t) {
-      double* row = nodes + t * shape.stride;
-      double total = 0.0;
-      for (int y = 0; y < shape.labels; ++y) total += row[y];
-      if (!(std::abs(total - 1.0) > 1e-6) || !(total > 0.0)) continue;
-      is_lost = true;
-      for (int y = 0; y < shape.labels; ++y) row[y] /= total;
-    }
-    return is_lost;
+  static void scale_row(RowShape shape, double* row, double factor) {
+    for (int j = 0; j < vectors(shape); ++j) L::store(row + j * W, L::load(row + j * W) * factor);
   }
 
-  /// The same in the log domain, for scores whose range over mu overflows doubles (one exp per pair of labels), and for
-  /// forbidden scores that keep labels apart.
-  static double expect_log(RowShape shape, std::int64_t p, const double* u, Transitions edges, double mu, double* nodes,
-                           double* edge_out, std::int64_t edge_step, double* work) {
-    const std::int64_t stride = shape.stride;
-    const int labels = shape.labels;
-    double* right = work;              // log message from the right, into position t
-    double* left = work + p * stride;  // log message from the left, u_t included
-    std::vector<double> terms(static_cast<std::size_t>(labels));
-    const auto log_sum = [&] {
-      const double top = *std::max_element(terms.begin(), terms.end());
-      if (top == -kInf) return top;  // nothing but forbidden scores
-      double total = 0.0;
-      for (const double term : terms) total += std::exp(term - top);
-      return top + std::log(total);
-    };
-    for (int y = 0; y < labels; ++y) right[(p - 1) * stride + y] = 0.0;
-    for (std::int64_t t = p - 2; t >= 0; --t) {
-      const double* matrix = edges.to + t * edges.step;
-      for (int y = 0; y < labels; ++y) {
-        for (int z = 0; z < labels; ++z)
-          terms[z] = (matrix[y * stride + z] + u[(t + 1) * stride + z]) / mu + right[(t + 1) * stride + z];
-        right[t * stride + y] = log_sum();
+  /// out[y](z) = before(y) potential[y](z) after(z)
+  static void write_products(RowShape shape, const double* before, const double* after, const double* potential,
+                             double* out) {
+    for (int y = 0; y < shape.labels; ++y)
+      for (int j = 0; j < vectors(shape); ++j) {
+        const std::int64_t cell = static_cast<std::int64_t>(y) * shape.stride + j * W;
+        L::store(out + cell, L::load(after + j * W) * before[y] * L::load(potential + cell));
       }
-    }
-    for (int y = 0; y < labels; ++y) left[y] = u[y] / mu;
-    for (std::int64_t t = 1; t < p; ++t) {
-      const double* matrix = edges.to + (t - 1) * edges.step;
-      for (int z = 0; z < labels; ++z) {
-        for (int y = 0; y < labels; ++y) terms[y] = left[(t - 1) * stride + y] + matrix[y * stride + z] / mu;
-        left[t * stride + z] = log_sum() + u[t * stride + z] / mu;
-      }
-    }
-    for (int y = 0; y < labels; ++y) terms[y] = left[(p - 1) * stride + y];
-    const double log_partition = log_sum();
-    for (std::int64_t t = 0; t < p; ++t) {
-      for (int y = 0; y < labels; ++y)
-        nodes[t * stride + y] = std::exp(left[t * stride + y] + right[t * stride + y] - log_partition);
-      set_padding(shape, nodes + t * stride, 0.0);
-    }
-    const bool is_lost = rescale_lost(shape, p, nodes);
-    for (std::int64_t t = 0; t + 1 < p; ++t) {
-      const double* matrix = edges.to + t * edges.step;
-      double* out = edge_out + t * edge_step;
-      const auto joint = [&](int y, int z) {
-        return std::exp(left[t * stride + y] + (matrix[y * stride + z] + u[(t + 1) * stride + z]) / mu +
-                        right[(t + 1) * stride + z] - log_partition);
-      };
-      double scale = 1.0;
-      if (is_lost) {
-        double total = 0.0;
-        for (int y = 0; y < labels; ++y)
-          for (int z = 0; z < labels; ++z) total += joint(y, z);
-        scale = total > 0.0 ? 1.0 / total : 1.0;
-      }
-      for (int y = 0; y < labels; ++y) {
-        if (edge_step != 0) set_padding(shape, out + y * stride, 0.0);
-        for (int z = 0; z < labels; ++z) {
-          double& cell = out[y * stride + z];
-          cell = edge_step == 0 ? cell + scale * joint(y, z) : scale * joint(y, z);
-        }
-      }
-    }
-    return mu * log_partition;
   }
 
-  static constexpr ChainOps table{&score, &backward_max, &forward_max, &complete, &scan, &expect, &log_sum, &scatter};
+  static constexpr ChainOps table{&score, &backward_max, &forward_max, &follow, &expect, &log_sum, &scatter};
 };
-
-#if defined(__AVX512F__)
-constexpr int kWide = 8;
-#else
-constexpr int kWide = 4;
-#endif
 
 }  // namespace
 
@@ -489,6 +484,7 @@ const ChainOps& chain_ops(int stride) {
       return Rows<kWide, 8 / kWide>::table;
     case 12:
       return Rows<4, 3>::table;
+#if !defined(__x86_64__) || defined(__AVX__)  // old processors do without loops of their own for these
     case 16:
       return Rows<kWide, 16 / kWide>::table;
     case 20:
@@ -499,6 +495,7 @@ const ChainOps& chain_ops(int stride) {
       return Rows<4, 7>::table;
     case 32:
       return Rows<kWide, 32 / kWide>::table;
+#endif
     default:
       return Rows<4, 0>::table;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "weights/weight_view.hpp"
 
@@ -15,10 +16,19 @@ struct Transitions {
   std::int64_t step = 0;
 };
 
-/// What a scan does with an entry: (position, label, loss) -> the bound from then on.
-struct Insert {
+/// exp((T - offset) / mu) of one matrix as rows [from][to] and transposed, the padding 0, and the range of T.
+struct Potentials {
+  double mu = 0.0;  // that of the matrices below; 0: there are none
+  double offset = 0.0, range = 0.0;
+  std::vector<double> to, from;
+};
+
+/// What is done with a label that loses at most bound - base: insert(context, position, label, loss) -> the bound from
+/// then on.
+struct Scan {
+  double base, bound;
   void* context;
-  double (*call)(void* context, std::int64_t position, std::int32_t label, double loss);
+  double (*insert)(void* context, std::int64_t position, std::int32_t label, double loss);
 };
 
 struct ChainOps {
@@ -32,23 +42,21 @@ struct ChainOps {
   /// alpha_t(y) = u_t(y) + max_y' { alpha_{t-1}(y') + T_{t-1}(y', y) }.
   void (*forward_max)(RowShape, std::int64_t p, const double* u, Transitions, double* alpha);
 
-  /// Follows the best completion after position `from` (labels[from] is given): fills labels[from + 1 : p] with the
-  /// lowest best labels. With `loss` not null, loss[t] (a row) = best_{t-1} - (T(labels[t-1], .) + beta_t(.)) >= 0.
-  void (*complete)(RowShape, std::int64_t p, std::int64_t from, Transitions, const double* beta, const double* best,
-                   std::int32_t* labels, double* loss);
-
-  /// Calls insert for the entries loss[t][l] <= bound - base, t = p-1 down to `first`, l ascending, l != labels[t].
-  /// insert returns the new bound.
-  void (*scan)(RowShape, std::int64_t p, std::int64_t first, const double* loss, const std::int32_t* labels,
-               double base, double bound, const Insert& insert);
+  /// Follows the best completion after position `from` (labels[from] is given): fills labels[from + 1 :] with the
+  /// lowest best labels, up to and with the first that is the parent's (null: to the end), and returns where it ended.
+  /// With `scan` not null, every other label l at these positions is offered that loses little enough; its loss is
+  /// best_{t-1} - (T(labels[t-1], l) + beta_t(l)) >= 0.
+  std::int64_t (*follow)(RowShape, std::int64_t p, std::int64_t from, Transitions, const double* beta,
+                         const double* best, const std::int32_t* parent, std::int32_t* labels, Scan* scan);
 
   /// Sum-product: returns mu logsumexp(score / mu), node marginals [p] rows, and edge marginals: added into one
-  /// [labels] x stride block when edge_step is 0, else written to one block per edge. `work` holds 3 p + 2 labels rows.
-  double (*expect)(RowShape, std::int64_t p, const double* u, Transitions, double mu, double* nodes, double* edges,
-                   std::int64_t edge_step, double* work);
+  /// [labels] x stride block when edge_step is 0, else written to one block per edge. Potentials of a matrix that all
+  /// edges share are kept: set their mu to 0 when the matrix changes. `work` holds 3 p rows.
+  double (*expect)(RowShape, std::int64_t p, const double* u, Transitions, Potentials&, double mu, double* nodes,
+                   double* edges, std::int64_t edge_step, double* work);
 
-  /// The value of `expect` alone, where no score is forbidden; NaN where it takes logs. `work` holds 3 + labels rows.
-  double (*log_sum)(RowShape, std::int64_t p, const double* u, Transitions, double mu, double* work);
+  /// The value of `expect` alone, where no score is forbidden; NaN where it takes logs. `work` holds 3 rows.
+  double (*log_sum)(RowShape, std::int64_t p, const double* u, Transitions, Potentials&, double mu, double* work);
 
   /// target rows of each token's features += value * x[t]; tokens whose row is 0 are skipped.
   void (*scatter)(RowShape, const TokenFeatures&, std::int64_t first, std::int64_t count, const double* x,

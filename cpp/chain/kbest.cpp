@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/numbers.hpp"
+
 namespace casimir {
 
-void KBest::write(const Candidate& candidate, std::int32_t* labels, double* loss) {
-  const std::int32_t* parent = labels_.data() + candidate.parent * p_;
-  std::copy(parent, parent + candidate.position, labels);
-  labels[candidate.position] = candidate.label;
-  ops_->complete(shape_, p_, candidate.position, edges_, beta_, best_, labels, loss);
-}
+namespace {
+
+constexpr std::size_t kMostNear = std::size_t{1} << 20;  // steps that are kept: 16 MB
+
+}  // namespace
 
 /// Two candidates differ at the earlier of their positions or before it, so their completions need not be written out:
 /// if b agreed with a up to the last deviation of a, it would deviate from a, and come up only after a was pulled.
@@ -24,47 +25,101 @@ bool KBest::tie_before(const Candidate& a, const Candidate& b) const {
   return (a.position == position ? a.label : of_a[position]) < (b.position == position ? b.label : of_b[position]);
 }
 
-/// Adds the deviations of output `parent` at positions >= first_position; loss_ holds its rows of losses.
-void KBest::expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room) {
-  struct Context {
-    KBest* kbest;
-    std::int32_t parent;
-    double limit;
-    std::size_t room;
-  } context{this, static_cast<std::int32_t>(parent), limit, room};
-  const Insert insert{&context, [](void* opaque, std::int64_t position, std::int32_t label, double loss) {
-                        auto& c = *static_cast<Context*>(opaque);
-                        c.kbest->candidates_.offer({loss, c.parent, static_cast<std::int32_t>(position), label}, c.room,
-                                                   Before{c.kbest});
-                        return c.kbest->bound(c.limit, c.room);
-                      }};
-  ops_->scan(shape_, p_, first_position, loss_.data(), labels_.data() + parent * p_, base, bound(limit, room), insert);
-}
-
 /// Candidates with a larger loss need not be looked at.
 double KBest::bound(double limit, std::size_t room) const {
   return candidates_.size() >= room ? std::min(limit, candidates_.worst().loss) : limit;
 }
 
+double KBest::offer(std::int64_t parent, const Step& step, double base, double limit, std::size_t room) {
+  candidates_.offer({base + step.loss, static_cast<std::int32_t>(parent), step.position, step.label}, room,
+                    Before{this});
+  return bound(limit, room);
+}
+
+/// What the scan of an output's path hands its steps to.
+struct KBest::Expansion {
+  KBest* kbest;
+  std::int64_t output;
+  double base, limit;
+  std::size_t room;
+
+  double operator()(const Step& step) {
+    if (kbest->noted_ > output) kbest->near_.push_back(step);
+    return kbest->offer(output, step, base, limit, room);
+  }
+  Scan scan() {
+    return {base, kbest->bound(limit, room), this,
+            [](void* context, std::int64_t position, std::int32_t label, double loss) {
+              return (*static_cast<Expansion*>(context))({loss, static_cast<std::int32_t>(position), label});
+            }};
+  }
+};
+
+/// The best output; with room for more, its deviations become candidates.
+void KBest::pull_first(double limit, std::int64_t room) {
+  const auto first = static_cast<std::int32_t>(std::max_element(beta_, beta_ + shape_.labels) - beta_);
+  labels_[0] = first;
+  values_.push_back(beta_[first]);
+  if (room == 0) {
+    ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), nullptr);
+    return;
+  }
+  noted_ = 1;
+  Expansion expansion{this, 0, 0.0, limit, static_cast<std::size_t>(room)};
+  Scan scan = expansion.scan();
+  for (std::int32_t l = 0; l < shape_.labels; ++l) {
+    const double loss = beta_[first] - beta_[l];
+    if (l != first && loss <= scan.bound) scan.bound = expansion({loss, 0, l});
+  }
+  ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), &scan);
+}
+
+/// Writes the labels of the next output, and offers its deviations where there is room for more.
+void KBest::pull(const Candidate& candidate, double limit, std::int64_t room) {
+  const std::int64_t index = static_cast<std::int64_t>(values_.size()) - 1, position = candidate.position;
+  const std::int32_t* parent = labels_.data() + candidate.parent * p_;
+  std::int32_t* labels = labels_.data() + index * p_;
+  std::copy(parent, parent + position, labels);
+  labels[position] = candidate.label;
+  if (room == 0) {
+    const std::int64_t met = ops_->follow(shape_, p_, position, edges_, beta_, best_, parent, labels, nullptr);
+    std::copy(parent + met, parent + p_, labels + met);
+    return;
+  }
+  const bool is_noted = candidate.parent < noted_;
+  near_from_.push_back(near_.size());
+  if (noted_ == index && near_.size() < kMostNear) noted_ = index + 1;
+  Expansion expansion{this, index, candidate.loss, limit, static_cast<std::size_t>(room)};
+  Scan scan = expansion.scan();
+  const std::int64_t met =
+      ops_->follow(shape_, p_, position, edges_, beta_, best_, is_noted ? parent : nullptr, labels, &scan);
+  if (met == p_) return;
+  std::copy(parent + met, parent + p_, labels + met);
+  const auto behind = [met](const Step& step) { return step.position < met; };
+  const auto of_parent = at(candidate.parent);
+  const auto from = near_.begin() + static_cast<std::ptrdiff_t>(near_from_[of_parent]);
+  const auto to = near_.begin() + static_cast<std::ptrdiff_t>(near_from_[of_parent + 1]);
+  const auto end = static_cast<std::size_t>(to - near_.begin());
+  for (auto j = static_cast<std::size_t>(std::partition_point(from, to, behind) - near_.begin()); j < end; ++j) {
+    const Step step = near_[j];
+    if (candidate.loss + step.loss <= scan.bound) scan.bound = expansion(step);
+  }
+}
+
 void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
-                const double* best, std::int64_t k, double mu) {
+                const double* best, std::int64_t k, double mu, std::int64_t labelled) {
   ops_ = &ops, shape_ = shape, p_ = p, edges_ = edges, beta_ = beta, best_ = best;
   values_.clear();
   candidates_.clear();
+  near_.clear();
+  near_from_.assign(1, 0);
+  noted_ = 0;
   labels_.resize(static_cast<std::size_t>(p));
-  loss_.resize(static_cast<std::size_t>(p * shape.stride));
   exact_ = false;
   // Padding and forbidden labels have an infinite loss, so a finite limit keeps them out.
   const double limit = std::min(mu, std::numeric_limits<double>::max());
-
-  const auto first = static_cast<std::int32_t>(std::max_element(beta, beta + shape.labels) - beta);
-  const double top = beta[first];
-  labels_[0] = first;
-  for (int l = 0; l < shape.stride; ++l) loss_[static_cast<std::size_t>(l)] = top - beta[l];
-  ops.complete(shape, p, 0, edges, beta, best, labels_.data(), k > 1 ? loss_.data() : nullptr);
-  values_.push_back(top);
-  if (k > 1) expand(0, 0, 0.0, limit, static_cast<std::size_t>(k - 1));
-
+  pull_first(limit, k - 1);
+  const double top = values_[0];
   double sum = 0.0;  // of the losses
   while (count() < k) {
     if (candidates_.empty()) {
@@ -73,16 +128,14 @@ void KBest::run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions
     }
     const Candidate next = candidates_.pop_best(Before{this});
     const std::int64_t index = count();
-    labels_.resize(static_cast<std::size_t>((index + 1) * p));
-    const std::size_t room = static_cast<std::size_t>(k - index - 1);
-    write(next, labels_.data() + index * p, room > 0 ? loss_.data() : nullptr);
     values_.push_back(top - next.loss);
-    if (static_cast<double>(index) * next.loss - sum >= mu) {
-      exact_ = true;
-      return;
+    exact_ = static_cast<double>(index) * next.loss - sum >= mu;
+    if (index < labelled) {
+      labels_.resize(static_cast<std::size_t>((index + 1) * p));
+      pull(next, limit, exact_ ? 0 : k - index - 1);
     }
+    if (exact_) return;
     sum += next.loss;
-    if (room > 0) expand(index, next.position + 1, next.loss, limit, room);
   }
 }
 

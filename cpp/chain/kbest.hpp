@@ -6,6 +6,9 @@
 // when it takes label l at position t and completes greedily after it. Every output is one chain of such deviations at
 // increasing positions, so a best-first search over "last deviation" yields each output once, in order of its score.
 // Greedy completions take the lowest best labels: an output comes before its deviations in the order of labels too.
+//
+// A completion mostly meets the output it left after a few labels, and from there on both are the same, losses
+// included: what was near enough to be a candidate behind that output is all that can be one behind the new one.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +25,10 @@ class KBest {
   /// Reads the tables of backward_max. Pulls at most k outputs; with a finite mu only those whose loss is below mu, and
   /// stops once the top-K strategy is exact (prop:smoothing:proj-simplex-2): mu <= sum_{i<=K} (z_i - z_{K+1}).
   /// Forbidden outputs, of score -inf, lose infinitely much and are not pulled; only where all are forbidden is there
-  /// one, of value -inf.
+  /// one, of value -inf. Only the first `labelled` outputs have labels: of one that is there to tell whether the others
+  /// are enough, the value says so.
   void run(const ChainOps& ops, RowShape shape, std::int64_t p, Transitions edges, const double* beta,
-           const double* best, std::int64_t k, double mu);
+           const double* best, std::int64_t k, double mu, std::int64_t labelled);
 
   std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
   const double* values() const { return values_.data(); }
@@ -47,10 +51,18 @@ class KBest {
     }
   };
 
-  void expand(std::int64_t parent, std::int64_t first_position, double base, double limit, std::size_t room);
+  /// A step off an output's path: what it loses, less what the output itself loses.
+  struct Step {
+    double loss;
+    std::int32_t position, label;
+  };
+  struct Expansion;
+
+  void pull_first(double limit, std::int64_t room);
+  void pull(const Candidate& candidate, double limit, std::int64_t room);
+  double offer(std::int64_t parent, const Step& step, double base, double limit, std::size_t room);
   double bound(double limit, std::size_t room) const;
   bool tie_before(const Candidate& a, const Candidate& b) const;
-  void write(const Candidate& candidate, std::int32_t* labels, double* loss);
 
   const ChainOps* ops_ = nullptr;
   RowShape shape_{};
@@ -59,8 +71,13 @@ class KBest {
   const double* beta_ = nullptr;
   const double* best_ = nullptr;
   bool exact_ = false;  // the rest has no weight, or there is none with a loss below the limit
-  std::vector<double> values_, loss_;
+  std::vector<double> values_;
   std::vector<std::int32_t> labels_;
+  /// Per output, the steps that were near enough when it was pulled, from left to right; those of output j are
+  /// near_[near_from_[j] : near_from_[j + 1]].
+  std::vector<Step> near_;
+  std::vector<std::size_t> near_from_;
+  std::int64_t noted_ = 0;              // the outputs whose steps were kept; memory is bounded
   IntervalHeap<Candidate> candidates_;  // no more than can still be pulled
 };
 

@@ -42,6 +42,7 @@ void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
   auto& chain = static_cast<ChainWorkspace&>(work);
   load_transitions(w, chain.to);
   transpose(chain.to.data(), chain.from);
+  chain.potentials.mu = 0.0;
 }
 
 void LinearChain::transpose(const double* to, std::vector<double>& from) const {
@@ -82,13 +83,14 @@ void LinearChain::max_product(std::int64_t p, const Lattice& run, ChainWorkspace
 double LinearChain::sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work,
                                 double* marginals) const {
   const std::int64_t wide = run.shape.stride;
-  work.work.resize(static_cast<std::size_t>((3 * p + 2 * run.shape.labels) * wide));
+  work.work.resize(static_cast<std::size_t>(3 * p * wide));
   double *nodes = marginals, *pairs = marginals + p * shape_.stride, *found = nodes, *found_pairs = pairs;
   if (unfolding_) {
     work.wide.marginals.assign(static_cast<std::size_t>((p + run.shape.labels) * wide), 0.0);
     found = work.wide.marginals.data(), found_pairs = found + p * wide;
   }
-  const double value = run.ops.expect(run.shape, p, run.u, run.edges, mu, found, found_pairs, 0, work.work.data());
+  const double value =
+      run.ops.expect(run.shape, p, run.u, run.edges, work.potentials, mu, found, found_pairs, 0, work.work.data());
   if (unfolding_) unfolding_.fold_marginals(p, found, nodes, pairs);
   return value;
 }
@@ -101,7 +103,7 @@ double LinearChain::best_path(std::int64_t p, ChainWorkspace& work) const {
     if (labels->size() < static_cast<std::size_t>(p)) labels->resize(static_cast<std::size_t>(p));
   const double* first = std::max_element(work.beta.data(), work.beta.data() + run.shape.labels);
   path[0] = static_cast<std::int32_t>(first - work.beta.data());
-  run.ops.complete(run.shape, p, 0, run.edges, work.beta.data(), work.best.data(), path.data(), nullptr);
+  run.ops.follow(run.shape, p, 0, run.edges, work.beta.data(), work.best.data(), nullptr, path.data(), nullptr);
   if (unfolding_) unfolding_.fold(p, path.data(), work.path.data());
   return *first;
 }
@@ -155,9 +157,9 @@ struct LinearChain::Oracles {
   double expect(double mu, double* marginals) {
     const std::int64_t stride = chain.shape_.stride, labels = chain.shape_.labels;
     if (!marginals && !chain.has_fixed() && !chain.unfolding_) {  // nobody asks for marginals: nothing is forbidden,
-      work.work.resize(static_cast<std::size_t>((3 + labels) * stride));  // and costs are 0
-      const double value =
-          chain.ops_.log_sum(chain.shape_, p, work.u.data(), chain.transitions(work), mu, work.work.data());
+      work.work.resize(static_cast<std::size_t>(3 * stride));     // and costs are 0
+      const double value = chain.ops_.log_sum(chain.shape_, p, work.u.data(), chain.transitions(work), work.potentials,
+                                              mu, work.work.data());
       if (!std::isnan(value)) return value;
     }
     if (!marginals) {
@@ -172,7 +174,7 @@ struct LinearChain::Oracles {
   BestList best(std::int64_t k, double mu) {
     const Lattice lattice = run();
     chain.max_product(p, lattice, work);
-    work.kbest.run(lattice.ops, lattice.shape, p, lattice.edges, work.beta.data(), work.best.data(), k + 1, mu);
+    work.kbest.run(lattice.ops, lattice.shape, p, lattice.edges, work.beta.data(), work.best.data(), k + 1, mu, k);
     return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
   }
   void add(std::int64_t j, double weight, double* marginals) const {
@@ -213,6 +215,7 @@ double LinearChain::expect(std::int64_t i, const double* scores, double mu, Work
   const std::int64_t p = length(i), stride = shape_.stride;
   const double* to = scores + p * stride;
   transpose(to, work.from);
+  work.potentials.mu = 0.0;
   std::fill_n(marginals, (p + shape_.labels) * stride, 0.0);
   return sum_product(p, lattice(p, scores, {to, work.from.data(), 0}, work), mu, work, marginals);
 }

@@ -15,6 +15,7 @@ namespace casimir {
 struct ChainWorkspace final : Workspace {
   std::vector<double> u, beta, best, to, from, work, weights, marginals;
   std::vector<std::int32_t> path;
+  Potentials potentials;  // of `to`
   KBest kbest;
   WideChain wide;  // with an automaton
 };

@@ -76,8 +76,7 @@ class Problem:
 
     def gradients(self, difference: Scores, weights: FloatArray, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
         """sum_i weights[i] difference_i, given by the scores, for each of the tensors that is wanted."""
-        offsets, per_row = difference.offsets, np.repeat(weights, np.diff(difference.offsets))
-        nodes = difference.nodes * (per_row[:, None] if difference.nodes.ndim == 2 else per_row)
+        offsets, nodes = difference.offsets, _weighted(difference.nodes, weights, difference.offsets)
         found: list[Tensor | None] = [None] * 4
         like = self.tensors
         if wanted[0] and like[0] is not None:
@@ -113,10 +112,21 @@ class Solved(NamedTuple):
 def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Tensor | None:
     if difference.edges is None or difference.edge_offsets is None:
         return None
+    if not edges.shared:
+        pairs = _weighted(difference.edges, weights, difference.edge_offsets)
+        return scattered(pairs, edges.index, edges.tensor, 2)
     per_edge = np.repeat(weights, np.diff(difference.edge_offsets))
-    if edges.shared:
-        return torch.from_numpy(np.tensordot(per_edge, difference.edges, axes=1)).to(edges.tensor)
-    return scattered(difference.edges * per_edge[:, None, None], edges.index, edges.tensor, 2)
+    total = per_edge @ difference.edges.reshape(len(per_edge), -1)
+    return torch.from_numpy(total.reshape(difference.edges.shape[1:])).to(edges.tensor)
+
+
+def _weighted(rows: FloatArray, weights: FloatArray, offsets: IntArray) -> FloatArray:
+    """rows [N, ...], those of example i times weights[i]."""
+    if len(weights) and (weights == weights[0]).all():
+        return rows * weights[0]
+    per_row = np.repeat(weights, np.diff(offsets))
+    found: FloatArray = rows * per_row.reshape(-1, *(1,) * (rows.ndim - 1))
+    return found
 
 
 def _end_scores(nodes: Nodes, tensor: Any, name: str) -> FloatArray:
