@@ -12,6 +12,7 @@ import numpy.typing as npt
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
 from casimir.models.tokens import TokenModel
 from casimir.models.weight_rows import CHAIN_ENDS
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
@@ -91,6 +92,16 @@ class LinearPartsModel:
     def zeros(self) -> FloatArray:
         """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
+
+    def layout(self) -> Scores:
+        """Node scores of all examples, all 0."""
+        tail = () if self.n_labels is None else (self.n_labels,)
+        return Scores.unchecked(np.zeros((int(self._offsets[-1]), *tail)), self._offsets, shapes=self._shapes)
+
+    def parts(self) -> LinearParts:
+        one = np.ones((1, 1))
+        edges = None if self._edges is None else PartRows(self._edges, 0, one)
+        return LinearParts(PartRows(self._nodes, 0, one), edges, self._edge_offsets)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearPartsModel")
@@ -183,8 +194,9 @@ def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArra
             raise ValueError(f"{name}[{i}] has entries that are NaN or infinite; they must be finite.")
     offsets = offsets_of([part.shape[0] // block for part in parts])
     if any(sp.issparse(part) for part in parts):
-        return sp.vstack([sp.csr_array(part) for part in parts], format="csr", dtype=np.float64), offsets
-    return np.concatenate(parts), offsets
+        rows = sp.vstack([sp.csr_array(part, dtype=np.float64) for part in parts], format="csr")
+        return read_only_rows(rows.copy() if len(parts) == 1 else rows), offsets
+    return read_only_rows(np.concatenate(parts)), offsets
 
 
 def _checked_shapes(shapes: Sequence[tuple[int, int]], counts: IntArray, n_labels: int | None) -> IntArray:

@@ -62,10 +62,10 @@ class Features:
         return ImageGraph(superpixels.labels, size / size.sum(), node_features(self.last, groups), edges, cuts, truth)
 
 
-def node_features(last: FourierMap, groups: Groups) -> np.ndarray:
-    """float64[p, D + k + 1]: Fourier features, the descriptor itself and 1, of similar lengths."""
+def node_features(last: FourierMap, groups: Groups) -> Float32:
+    """float32[p, D + k + 1]: Fourier features, the descriptor itself and 1, of similar lengths."""
     z = last.scaled(groups, context.IMPORTANCE)
-    return np.concatenate([2 * last.of(z), z / 2, np.ones((len(z), 1))], axis=1, dtype=np.float64)
+    return np.concatenate([2 * last.of(z), z / 2, np.ones((len(z), 1))], axis=1, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
