@@ -1,5 +1,6 @@
 #include "parts/linear_parts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -23,11 +24,21 @@ struct SharedStructure {
   std::shared_ptr<const PartStructure> structure;
 };
 
+/// 0 x is NaN where x is not finite; eight sums side by side, for features are many.
+template <class T>
+bool are_finite(const T* x, std::size_t count) {
+  T sums[8] = {};
+  std::size_t j = 0;
+  for (; j + 8 <= count; j += 8)
+    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += x[j + lane] * T{0};
+  for (; j < count; ++j) sums[0] += x[j] * T{0};
+  return std::all_of(sums, sums + 8, [](T sum) { return sum == T{0}; });
+}
+
 template <class Array>
 const Array& checked_finite(const Array& array, const char* name) {
-  for (std::size_t j = 0; j < array.size(); ++j)
-    if (!std::isfinite(array.data()[j]))
-      throw std::invalid_argument(std::string(name) + " has entries that are NaN or infinite; they must be finite.");
+  if (!are_finite(array.data(), array.size()))
+    throw std::invalid_argument(std::string(name) + " has entries that are NaN or infinite; they must be finite.");
   return array;
 }
 

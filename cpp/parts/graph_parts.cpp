@@ -110,10 +110,11 @@ class JunctionOracles final : public PartOracles {
 void GraphParts::cells_of(std::int64_t i, const std::int32_t* y, std::vector<std::int64_t>& cells) const {
   const std::int64_t L = graphs_.labels, first_edge = node_cells(i);
   const std::int64_t* ends = graphs_.ends_of(i);
-  cells.clear();
-  for (std::int64_t v = 0; v < graphs_.nodes(i); ++v) cells.push_back(v * L + y[v]);
-  for (std::int64_t e = 0; e < graphs_.edges(i); ++e)
-    cells.push_back(first_edge + (e * L + y[ends[2 * e]]) * L + y[ends[2 * e + 1]]);
+  const std::int64_t nodes = graphs_.nodes(i), edges = graphs_.edges(i);
+  cells.resize(static_cast<std::size_t>(nodes + edges));
+  std::int64_t* out = cells.data();
+  for (std::int64_t v = 0; v < nodes; ++v) *out++ = v * L + y[v];
+  for (std::int64_t e = 0; e < edges; ++e) *out++ = first_edge + (e * L + y[ends[2 * e]]) * L + y[ends[2 * e + 1]];
 }
 
 std::unique_ptr<PartOracles> CutParts::oracles() const { return std::make_unique<CutOracles>(*this); }

@@ -17,6 +17,17 @@ bool is_zero(const double* x, std::int64_t count) {
   return std::all_of(x, x + count, [](double value) { return value == 0.0; });
 }
 
+/// Whether the scores are finite, and so are their sums. If not, no algorithm takes them.
+bool are_finite(const std::vector<double>& cells) {
+  double sums[8] = {}, total = 0.0;
+  std::size_t j = 0;
+  for (; j + 8 <= cells.size(); j += 8)
+    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += std::abs(cells[j + lane]);
+  for (; j < cells.size(); ++j) total += std::abs(cells[j]);
+  for (const double sum : sums) total += sum;
+  return std::isfinite(total);
+}
+
 double sum_of(const double* cells, const std::vector<std::int64_t>& used) {
   double total = 0.0;
   for (const std::int64_t cell : used) total += cells[cell];
@@ -101,9 +112,7 @@ void LinearParts::scores(std::int64_t i, const WeightView& w, Workspace& workspa
 }
 
 bool LinearParts::best_output(std::int64_t i, PartsWorkspace& work) const {
-  double size = 0.0;
-  for (std::int64_t c = 0; c < marginal_count(i); ++c) size += std::abs(work.cells[at(c)]);
-  if (!std::isfinite(size)) return false;
+  if (!are_finite(work.cells)) return false;
   work.output.resize(at(length(i)));
   work.oracles->max(i, work.cells.data(), work.output.data());
   structure().cells_of(i, work.output.data(), work.used);
@@ -172,10 +181,7 @@ Answer LinearParts::oracle(std::int64_t i, const WeightView& w, const Smoothing&
   work.cells.resize(count);
   scores(i, w, work, work.cells.data());
   if (marginals) std::fill_n(marginals, count, 0.0);
-  double size = 0.0;
-  for (const double x : work.cells) size += std::abs(x);
-  if (!std::isfinite(size)) return kNotFinite;
-  if (smoothing.kind == SmoothingKind::kHard) best_output(i, work);
+  if (smoothing.kind == SmoothingKind::kHard ? !best_output(i, work) : !are_finite(work.cells)) return kNotFinite;
   const Answer answer = smoothed_max(Oracles{*this, i, work}, smoothing, work.weights, marginals);
   return less(answer, truth_score(i, work.cells.data(), work.used));
 }
