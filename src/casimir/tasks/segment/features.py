@@ -50,12 +50,12 @@ class Features:
         score = self.looks[0].score(appearance.appearance(channels, superpixels))
         for look in self.looks[1:]:
             score = look.score(context.context(channels.lab, superpixels, score, self.shapes, None))
-        return self._graph(channels.lab, superpixels, score, None, None)
+        groups = context.context(channels.lab, superpixels, score, self.shapes, None)
+        return self._graph(channels.lab, superpixels, score, groups, None)
 
     def _graph(
-        self, lab: Float32, superpixels: Superpixels, score: Float32, fold: int | None, foreground: Float32 | None
+        self, lab: Float32, superpixels: Superpixels, score: Float32, groups: Groups, foreground: Float32 | None
     ) -> ImageGraph:
-        groups = context.context(lab, superpixels, score, self.shapes, fold)
         edges, cuts = boundaries(lab, superpixels, score)
         size = superpixels.size.astype(np.float64)
         truth = None if foreground is None else (foreground > 0.5).astype(np.int64)
@@ -105,8 +105,8 @@ def learn_features(
     last = FourierMap.fit(final, context.IMPORTANCE, LAST_FEATURES, LAST_GAMMA, rng)
     features = Features(tuple(looks), last, shapes)
     graphs = [
-        features._graph(one.lab, one.superpixels, score, one.fold, one.foreground)
-        for one, score in zip(seen, scores, strict=True)
+        features._graph(one.lab, one.superpixels, score, groups, one.foreground)
+        for one, score, groups in zip(seen, scores, final, strict=True)
     ]
     return features, graphs
 
