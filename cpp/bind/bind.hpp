@@ -104,6 +104,7 @@ void bind_linear_tree(nb::module_& m);
 void bind_linear_candidates(nb::module_& m);
 void bind_linear_classes(nb::module_& m);
 void bind_linear_labels(nb::module_& m);
+void bind_linear_parts(nb::module_& m);
 void bind_box_search(nb::module_& m);
 void bind_junction(nb::module_& m);
 void bind_matching(nb::module_& m);

@@ -182,6 +182,7 @@ void bind_epochs(nb::module_& m) {
       .def_prop_ro("n_examples", &Problem::n_examples)
       .def_prop_ro("n_params", &Problem::n_params)
       .def_prop_ro("n_marginals", [](const Problem& p) { return p.marginal_offset(p.n_examples()); })
+      .def_prop_ro("has_expect", &Problem::has_expect)
       .def("marginal_offset", &marginal_offset, nb::arg("i"))
       .def("output_offset", &output_offset, nb::arg("i"))
       .def("set_scales", &set_scales, nb::arg("scales"), nb::keep_alive<1, 2>(), "How much every example counts.")

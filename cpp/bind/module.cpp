@@ -18,6 +18,7 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_linear_candidates(m);
   bind_linear_classes(m);
   bind_linear_labels(m);
+  bind_linear_parts(m);
   bind_box_search(m);
   bind_junction(m);
   bind_matching(m);

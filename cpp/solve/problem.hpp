@@ -65,6 +65,8 @@ class Problem {
 
   /// Scores of the parts of example i in the layout of its marginals, fixed ones included; call load_weights first.
   virtual void scores(std::int64_t i, const WeightView& w, Workspace& work, double* out) const = 0;
+  /// Whether there is an exp oracle.
+  virtual bool has_expect() const { return true; }
   /// mu logsumexp(score / mu) over the outputs of example i, given scores in the layout of marginals, which it writes.
   virtual double expect(std::int64_t i, const double* scores, double mu, Workspace& work, double* marginals) const = 0;
   /// <u, ell_i>: the fixed score under marginals, less that of the truth.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
 from casimir.models.tokens import TokenModel
 from casimir.models.weight_rows import CHAIN_ENDS
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
@@ -52,7 +53,7 @@ class LinearChainModel(TokenModel):
 class LinearPartsModel:
     """Every part score is a row times w, for any structure: nodes_i = A_i w, edges_i = B_i w.
 
-    nodes     list of dense or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
+    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
     shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)
@@ -91,6 +92,16 @@ class LinearPartsModel:
     def zeros(self) -> FloatArray:
         """Weights to start from, aligned for the native kernels."""
         return aligned_zeros(self.n_params)
+
+    def layout(self) -> Scores:
+        """Node scores of all examples, all 0."""
+        tail = () if self.n_labels is None else (self.n_labels,)
+        return Scores.unchecked(np.zeros((int(self._offsets[-1]), *tail)), self._offsets, shapes=self._shapes)
+
+    def parts(self) -> LinearParts:
+        one = np.ones((1, 1))
+        edges = None if self._edges is None else PartRows(self._edges, 0, one)
+        return LinearParts(PartRows(self._nodes, 0, one), edges, self._edge_offsets)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "LinearPartsModel")
@@ -137,7 +148,7 @@ def _lengths(matrix: Any, block: int) -> FloatArray:
     """float64[blocks]: the longest row of every block of rows."""
     import scipy.sparse as sp
 
-    squares = matrix.multiply(matrix).sum(axis=1) if sp.issparse(matrix) else (matrix * matrix).sum(axis=1)
+    squares = matrix.multiply(matrix).sum(axis=1) if sp.issparse(matrix) else np.square(matrix, dtype=np.float64).sum(axis=1)
     lengths: FloatArray = np.sqrt(np.asarray(squares, dtype=np.float64).reshape(-1, block).max(axis=1))
     return lengths
 
@@ -173,7 +184,7 @@ def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArra
     given = sequence_of(matrices, name)
     if not len(given):
         raise ValueError(f"{name} is empty; give one matrix [m_i, d] per example.")
-    parts: list[Any] = [m if sp.issparse(m) else finite_float(m, f"{name}[{i}]") for i, m in enumerate(given)]
+    parts: list[Any] = [m if sp.issparse(m) else _checked_rows(m, f"{name}[{i}]") for i, m in enumerate(given)]
     for i, part in enumerate(parts):
         if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
             raise ValueError(f"{name}[{i}] has shape {list(part.shape)}; it must be [m, {parts[0].shape[-1]}].")
@@ -183,8 +194,16 @@ def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArra
             raise ValueError(f"{name}[{i}] has entries that are NaN or infinite; they must be finite.")
     offsets = offsets_of([part.shape[0] // block for part in parts])
     if any(sp.issparse(part) for part in parts):
-        return sp.vstack([sp.csr_array(part) for part in parts], format="csr", dtype=np.float64), offsets
-    return np.concatenate(parts), offsets
+        rows = sp.vstack([sp.csr_array(part, dtype=np.float64) for part in parts], format="csr")
+        return read_only_rows(rows.copy() if len(parts) == 1 else rows), offsets
+    return read_only_rows(np.concatenate(parts)), offsets
+
+
+def _checked_rows(matrix: Any, name: str) -> Any:
+    """float32 rows as they are, all others as float64; finite."""
+    if isinstance(matrix, np.ndarray) and matrix.dtype == np.float32 and all_finite(matrix):
+        return matrix
+    return finite_float(matrix, name)
 
 
 def _checked_shapes(shapes: Sequence[tuple[int, int]], counts: IntArray, n_labels: int | None) -> IntArray:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from casimir._arrays import aligned_zeros
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
 from casimir.scores import FloatArray, IntArray, Scores, ragged_rows
 
 BoolArray = npt.NDArray[np.bool_]
@@ -27,6 +28,10 @@ class EdgeRows:
     rows: IntArray
     flipped: BoolArray
     offsets: IntArray
+
+    @property
+    def are_as_given(self) -> bool:
+        return np.array_equal(self.rows, np.arange(self.offsets[-1])) and not self.flipped.any()
 
     @classmethod
     def as_given(cls, offsets: IntArray) -> EdgeRows:
@@ -76,6 +81,15 @@ class LinearGraphModel:
 
     def layout(self) -> Scores:
         return Scores.unchecked(np.zeros((len(self.nodes), self.n_labels)), self.offsets)
+
+    def parts(self) -> LinearParts | None:
+        """None where the structure keeps edges in another order, as trees do."""
+        if not self.places.are_as_given:
+            return None
+        nodes = PartRows(read_only_rows(self.nodes), 0, np.eye(self.n_labels))
+        tables = self.basis.reshape(len(self.basis), -1)
+        edges = PartRows(read_only_rows(self.edges), self.n_unary, tables)
+        return LinearParts(nodes, edges, self.edge_offsets)
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Views of w: U float64[d, L], P float64[q, K]."""

@@ -22,6 +22,7 @@ from casimir.models.shared import SharedWeights
 from casimir.penalties import Penalty
 from casimir.problems.base import Answer, BlockPass, DualIterate, Pass, Truth, fixed_scores
 from casimir.problems.label_graphs import core_label_graph
+from casimir.problems.parts import linear_parts
 from casimir.scores import FloatArray, IntArray, Scores, segment_sums
 from casimir.smoothing import L2, Entropy, Hard, Smoothing
 from casimir.structures.automaton_chain import AutomatonChain
@@ -77,9 +78,11 @@ def core_problem(
 ) -> Any | None:
     """The core's Problem for this combination, or None when only the composed path can run it.
 
-    truth: None is y, which has to be outputs then.
+    truth: None is y, which has to be outputs then. Models that are not named below may have `parts`.
     """
-    return None
+    if not hasattr(model, "parts"):
+        return None
+    return linear_parts(model, structure, cost, y, offset, truth or Truth(y))
 
 
 @core_problem.register
@@ -312,6 +315,12 @@ class FusedProblem:
     @property
     def n_params(self) -> int:
         return int(self.core.n_params)
+
+    def runs(self, smoothing: Smoothing) -> bool:
+        """Whether the core knows this smoothing, and has what it asks of the structure."""
+        return core_smoothing(smoothing, 1.0) is not None and (
+            self.core.has_expect or not isinstance(smoothing, Entropy)
+        )
 
     def scale(self, i: int) -> float:
         return 1.0 if self._scales is None else float(self._scales[i])

@@ -12,7 +12,7 @@ from casimir.costs import Cost
 from casimir.models.base import ScoreModel, is_linear
 from casimir.problems.base import Problem, Truth
 from casimir.problems.composed import ComposedProblem
-from casimir.problems.fused import FusedProblem, core_problem, core_smoothing
+from casimir.problems.fused import FusedProblem, core_problem
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
@@ -59,7 +59,7 @@ class Term:
 
     def problem(self, smoothing: Smoothing) -> Problem:
         """The one that runs passes with this smoothing."""
-        if self.fused is not None and core_smoothing(smoothing, 1.0) is not None:
+        if self.fused is not None and self.fused.runs(smoothing):
             return self.fused
         return self.composed
 

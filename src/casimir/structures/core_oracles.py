@@ -74,6 +74,11 @@ class LabelledGraph(NativeOracles):
     def __len__(self) -> int:
         return len(self._edges)
 
+    @property
+    def all_edges(self) -> tuple[IntArray, IntArray]:
+        """(ends int64[M, 2], offsets int64[n + 1]): the edges of all examples, which nobody can write to."""
+        return self._edges.ends, self._edges.offsets
+
     def common_edges(self) -> IntArray | None:
         """int64[m, 2]: the edges of every example, where all have the same graph; else None."""
         return self._edges.common()

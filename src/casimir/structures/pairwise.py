@@ -161,8 +161,11 @@ def _edge_list(edges: Any, i: int) -> IntArray:
         raise ValueError(
             f"edges[{i}][{loops[0]}] joins node {array[loops[0], 0]} to itself; put its score into the unary scores."
         )
-    pairs, count = np.unique(np.sort(array, axis=1), axis=0, return_counts=True)
-    if len(pairs) < len(array):
-        twice = pairs[np.argmax(count > 1)].tolist()
+    low, high = array.min(axis=1), array.max(axis=1)
+    order = np.lexsort((high, low))
+    same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    if same.any():
+        k = order[np.argmax(same)]
+        twice = [int(low[k]), int(high[k])]
         raise ValueError(f"edges[{i}] lists the edge {twice} more than once; add the scores up and list it once.")
     return array

@@ -50,22 +50,22 @@ class Features:
         score = self.looks[0].score(appearance.appearance(channels, superpixels))
         for look in self.looks[1:]:
             score = look.score(context.context(channels.lab, superpixels, score, self.shapes, None))
-        return self._graph(channels.lab, superpixels, score, None, None)
+        groups = context.context(channels.lab, superpixels, score, self.shapes, None)
+        return self._graph(channels.lab, superpixels, score, groups, None)
 
     def _graph(
-        self, lab: Float32, superpixels: Superpixels, score: Float32, fold: int | None, foreground: Float32 | None
+        self, lab: Float32, superpixels: Superpixels, score: Float32, groups: Groups, foreground: Float32 | None
     ) -> ImageGraph:
-        groups = context.context(lab, superpixels, score, self.shapes, fold)
         edges, cuts = boundaries(lab, superpixels, score)
         size = superpixels.size.astype(np.float64)
         truth = None if foreground is None else (foreground > 0.5).astype(np.int64)
         return ImageGraph(superpixels.labels, size / size.sum(), node_features(self.last, groups), edges, cuts, truth)
 
 
-def node_features(last: FourierMap, groups: Groups) -> np.ndarray:
-    """float64[p, D + k + 1]: Fourier features, the descriptor itself and 1, of similar lengths."""
+def node_features(last: FourierMap, groups: Groups) -> Float32:
+    """float32[p, D + k + 1]: Fourier features, the descriptor itself and 1, of similar lengths."""
     z = last.scaled(groups, context.IMPORTANCE)
-    return np.concatenate([2 * last.of(z), z / 2, np.ones((len(z), 1))], axis=1, dtype=np.float64)
+    return np.concatenate([2 * last.of(z), z / 2, np.ones((len(z), 1))], axis=1, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ def learn_features(
     last = FourierMap.fit(final, context.IMPORTANCE, LAST_FEATURES, LAST_GAMMA, rng)
     features = Features(tuple(looks), last, shapes)
     graphs = [
-        features._graph(one.lab, one.superpixels, score, one.fold, one.foreground)
-        for one, score in zip(seen, scores, strict=True)
+        features._graph(one.lab, one.superpixels, score, groups, one.foreground)
+        for one, score, groups in zip(seen, scores, final, strict=True)
     ]
     return features, graphs
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from casimir._arrays import aligned_zeros
 from casimir.costs import part_scores
 from casimir.models.base import check_marginals, check_weights, chosen_examples
+from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures import GraphCut
 from casimir.structures.base import Structure
@@ -26,7 +27,7 @@ from casimir.structures.base import Structure
 class ImageGraph:
     """labels   int64[H, W]: the node of every pixel
     share    float64[p]: share of the image's pixels that a node has
-    nodes    float64[p, d]: features x
+    nodes    float32 or float64[p, d]: features x
     edges    int64[m, 2]
     cuts     float64[m, q]: features phi
     truth    int64[p]: 1 where most of a node's pixels are foreground; None where nobody knows
@@ -34,7 +35,7 @@ class ImageGraph:
 
     labels: IntArray
     share: FloatArray
-    nodes: FloatArray
+    nodes: npt.NDArray[np.floating[Any]]
     edges: IntArray
     cuts: FloatArray
     truth: IntArray | None = None
@@ -44,7 +45,7 @@ class ImageGraph:
 
 
 class CutModel:
-    """The scores above; w has the d node weights first, then the q edge weights. Features stay where they are."""
+    """The scores above; w has the d node weights first, then the q edge weights."""
 
     def __init__(self, graphs: Sequence[ImageGraph]) -> None:
         self._graphs = graphs
@@ -59,6 +60,20 @@ class CutModel:
 
     def zeros(self) -> FloatArray:
         return aligned_zeros(self.n_params)
+
+    def layout(self) -> Scores:
+        """Node scores of all examples, all 0."""
+        return Scores.unchecked(np.zeros((int(self._offsets[-1]), 2)), self._offsets)
+
+    def parts(self) -> LinearParts:
+        """share_v x_v w is the score of label 1, and -phi_e w_e that of two labels that differ."""
+        nodes, cuts = (np.concatenate([getattr(g, name) for g in self._graphs]) for name in ("nodes", "cuts"))
+        share = np.concatenate([graph.share for graph in self._graphs])
+        return LinearParts(
+            PartRows(read_only_rows(nodes), 0, np.array([[0.0, 1.0]]), share),
+            PartRows(read_only_rows(cuts), self._d, np.array([[0.0, -1.0, -1.0, 0.0]])),
+            self._edge_offsets,
+        )
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         check_weights(w, self.n_params, "CutModel")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from casimir.tasks.opencv import opencv
+from casimir.tasks.segment.blur import gaussian_matrix
 from casimir.tasks.segment.pictures import Mask
 from casimir.tasks.segment.superpixels import Float32, IntArray
 
@@ -56,8 +56,9 @@ def _mean_mask(masks: Float32, fit: Float32) -> Float32:
 
 def _nearby(cell_fit: Float32, reach: float) -> Float32:
     """The sum over cells, each weighted by exp(-distance^2 / (2 reach^2)), for every cell of every mask."""
-    weighted_mean = gaussian_filter1d(gaussian_filter1d(cell_fit, reach, axis=1), reach, axis=2)
-    return np.asarray(weighted_mean * (2 * np.pi * reach**2), dtype=np.float32)
+    down, across = (gaussian_matrix(size, reach, mirrored=True) for size in SIZE)
+    weighted_mean = down @ cell_fit.astype(np.float32, copy=False) @ across.T
+    return np.asarray(weighted_mean * np.float32(2 * np.pi * reach**2), dtype=np.float32)
 
 
 def _resized(values: Float32, shape: tuple[int, ...]) -> Float32:

@@ -1,0 +1,47 @@
+// DualBlocks of part features. A cached output keeps a = A_i^T (y - y_i) on the weights that any of its example's
+// outputs uses, so that score(y) = cost + <w, a>: only oracles read features.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parts/linear_parts.hpp"
+#include "solve/dual_passes.hpp"
+
+namespace casimir {
+
+struct PartOutputs : CachedOutputs {
+  std::vector<std::uint16_t> labels;  // [count][p]
+  std::vector<std::int64_t> columns;  // weights, ascending
+  std::vector<double> rows;           // [count][columns]: a of every output
+
+  std::size_t width() const { return columns.size(); }
+  const double* row(std::size_t k) const { return rows.data() + k * width(); }
+};
+
+class PartDual final : public DualPasses<PartOutputs> {
+ public:
+  explicit PartDual(const LinearParts& parts);
+
+ private:
+  std::size_t ask_oracle(std::int64_t i, const double* w) override;
+  void rescore(std::int64_t i, const double* w) override;
+  void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
+  void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
+
+  std::size_t remember(std::int64_t i);
+  static void widen(PartOutputs& own, const std::vector<std::int64_t>& columns);
+  void score_outputs(std::int64_t i, const double* w);
+  void apply(std::int64_t i, double step, const VisitPoint& point);
+
+  const LinearParts& parts_;
+  PartGradient gradient_;
+
+  // Scratch of the visit under way.
+  std::unique_ptr<Workspace> work_;
+  std::vector<double> difference_;  // of an output and the truth, in the layout of marginals
+  std::vector<double> weights_;     // w on the block's columns
+  std::vector<double> direction_;   // of a step, on the same
+};
+
+}  // namespace casimir

@@ -1,0 +1,112 @@
+"""Part scores of feature rows, with the structures over which the core trains them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from casimir._arrays import frozen, read_only
+from casimir._native import core
+from casimir._validate import flat_labels
+from casimir.costs import Cost
+from casimir.models.base import layout_of
+from casimir.models.linear_classes import sparse_parts
+from casimir.models.part_rows import HasParts, LinearParts, PartRows
+from casimir.problems.base import Truth, fixed_scores
+from casimir.scores import IntArray, Scores
+from casimir.structures.graph_cut import GraphCut
+from casimir.structures.junction import JunctionTree
+from casimir.structures.matching import Matching
+
+
+class _Outputs(NamedTuple):
+    """The core's PartStructure, the entries of every output and the labels that each may have."""
+
+    core: Any
+    lengths: IntArray
+    labels: Any
+
+
+def linear_parts(
+    model: HasParts, structure: Any, cost: Cost | None, y: Sequence[Any], offset: Scores | None, truth: Truth
+) -> Any | None:
+    """The core's Problem; None where it does not know the structure, or parts and structure do not fit together."""
+    parts = model.parts()
+    if parts is None or (truth.marginals is not None and not truth.is_fused):
+        return None
+    layout = layout_of(model)
+    outputs = _outputs(structure, layout, parts)
+    if outputs is None:
+        return None
+    fixed = fixed_scores(structure, layout, cost, y, offset)
+    if fixed is not None and (fixed.whole is not None or (fixed.edges is not None and fixed.edge_offsets is None)):
+        return None
+    flat = None
+    if truth.outputs is not None:
+        structure.score_of(layout, truth.outputs)  # raises where an output is none of the structure
+        flat = flat_labels(truth.outputs, outputs.lengths, outputs.labels, "y").astype(np.int32)
+    edges = None if parts.edges is None else _core_rows(parts.edges)
+    nodes, pairs = (None, None) if fixed is None else (fixed.nodes.ravel(), _flat(fixed.edges))
+    return core.linear_parts(
+        outputs.core, _core_rows(parts.nodes), edges, model.n_params, flat, nodes, pairs, truth.marginals
+    )
+
+
+def _flat(edges: Any) -> Any:
+    return None if edges is None else edges.ravel()
+
+
+def _core_rows(rows: PartRows) -> Any:
+    scale = None if rows.scale is None else read_only(np.ascontiguousarray(rows.scale, dtype=np.float64))
+    where = rows.first, np.ascontiguousarray(rows.basis, dtype=np.float64), scale
+    sparse = sparse_parts(rows.features)
+    if sparse is None:
+        return core.dense_part_rows(rows.features, *where)
+    indptr, indices, values = sparse
+    return core.sparse_part_rows(frozen(indptr), frozen(indices), values, int(rows.features.shape[1]), *where)
+
+
+@singledispatch
+def _outputs(structure: Any, layout: Scores, parts: LinearParts) -> _Outputs | None:
+    """None for a structure that the core does not know, or that the parts do not fit."""
+    return None
+
+
+@_outputs.register
+def _cuts(structure: GraphCut, layout: Scores, parts: LinearParts) -> _Outputs | None:
+    if not _fits(structure, layout, parts):
+        return None
+    ends, edge_offsets = structure.all_edges
+    return _Outputs(core.cut_parts(frozen(layout.offsets), ends, edge_offsets), np.diff(layout.offsets), 2)
+
+
+@_outputs.register
+def _junctions(structure: JunctionTree, layout: Scores, parts: LinearParts) -> _Outputs | None:
+    if not _fits(structure, layout, parts):
+        return None
+    structure.treewidth(layout)  # raises where the tables are too large
+    ends, edge_offsets = structure.all_edges
+    labels = structure.n_labels
+    made = core.junction_parts(frozen(layout.offsets), ends, edge_offsets, labels, structure.max_cells)
+    return _Outputs(made, np.diff(layout.offsets), labels)
+
+
+@_outputs.register
+def _matchings(structure: Matching, layout: Scores, parts: LinearParts) -> _Outputs | None:
+    if layout.shapes is None or parts.edges is not None:
+        return None
+    rows, columns = layout.shapes.T
+    return _Outputs(core.matching_parts(frozen(layout.shapes), structure.null), rows, columns)
+
+
+def _fits(structure: Any, layout: Scores, parts: LinearParts) -> bool:
+    """Whether nodes have the labels of the structure, and edges are its own; what does not fit is told by oracles."""
+    if layout.nodes.shape[1:] != (structure.n_labels,) or len(structure) != len(layout):
+        return False
+    ends, edge_offsets = structure.all_edges
+    sizes = np.repeat(np.diff(layout.offsets), np.diff(edge_offsets))
+    fits = not len(ends) or bool((ends.max(axis=1) < sizes).all())
+    return fits and (parts.edge_offsets is None or np.array_equal(parts.edge_offsets, edge_offsets))
