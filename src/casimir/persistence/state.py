@@ -17,7 +17,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 
-_KNOWN: dict[str, type] = {}
+_KNOWN: dict[str, Any] = {}
 Class = TypeVar("Class", bound=type)
 
 
@@ -78,7 +78,8 @@ class _Writer:
                 f"a state has a {name}; it may have numbers, strings, arrays, lists and dicts of them, and dataclasses "
                 "decorated by casimir.solvers.base.keeps."
             )
-        return {"class": name, "fields": {one.name: self.plain(getattr(value, one.name)) for one in fields(value)}}
+        names = [one.name for one in fields(_KNOWN[name])]
+        return {"class": name, "fields": {name: self.plain(getattr(value, name)) for name in names}}
 
 
 class _Reader:
@@ -107,7 +108,7 @@ class _Reader:
         cls = _KNOWN[tree["class"]]
         if sorted(tree["fields"]) != sorted(one.name for one in fields(cls)):
             raise ValueError(f"it holds a {tree['class']} with other fields than this casimir knows")
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         self._seen.append(made)
         for name, value in tree["fields"].items():
             object.__setattr__(made, name, self.object(value))

@@ -78,9 +78,10 @@ def minimize(
     whose weights become infinite raises `Diverged`, which holds the result so far.
 
     w0              where the solver starts; None: 0. What is returned is never worse than that, within tol
-    checkpoint      where the run stands is kept there, and a run that finds itself there goes on from it, bit for bit as
-                    if it had not been interrupted. Ctrl-C and callbacks then end the run when its epoch is over. A run
-                    that has ended is not run again, but one that used up its epochs goes on when there are more
+    checkpoint      where the run stands is kept there, and a run that finds itself there goes on from it, bit for bit
+                    as if it had not been interrupted. Ctrl-C and callbacks then end the run when its epoch is over. A
+                    run that has ended is not run again, but one that used up its epochs goes on when there are more.
+                    What a callback's method `state()` gives is kept too, and given to its `restore(state)`
     metrics         {name: function of w}: figures of your own, columns of the trace
     evaluate_every  epochs from one row of the trace, with its certificate, to the next; the last epoch has one too.
                     DualProximal leaves out epochs by itself
@@ -193,7 +194,7 @@ class Recorder:
             return
         self._keeper.check(state)
         if self._is_over or self._keeper.is_due():
-            self._keeper.write(self._state(state))
+            self._keeper.write(self._state(None if self.status in _ENDED else state))
         if self._is_over:
             raise _Over
         self._keeper.deliver()
@@ -307,15 +308,15 @@ class Recorder:
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
         with self._pause():
             try:
-                wants_to_stop = any([_is_true(callback(row, w)) for callback in self._callbacks])
+                wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
             except KeyboardInterrupt:
                 if self._keeper is None:
                     raise
                 self.status = "interrupted"
                 return True
-        if wants_to_stop:
+        if any(wants_to_stop):
             self.status = "callback"
-        return wants_to_stop
+        return any(wants_to_stop)
 
     def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
         if (is_certified and row.gap <= self.tol) or is_stationary:
@@ -327,7 +328,7 @@ class Recorder:
         return False
 
     def _state(self, of_solver: Any) -> dict[str, Any]:
-        """What a run goes on from; that of a solver that has stalled is None, as nothing comes after it."""
+        """What a run goes on from; the solver's part is None where nothing comes after it."""
         evaluated, counts = self._objective.clock.evaluations - self._evaluated_before, self._objective.counts
         return {
             "solver": of_solver,
@@ -345,10 +346,10 @@ class Recorder:
             setattr(self, name, value)
         self.trace = Trace([TraceRow(**row) for row in state["trace"]])
         for callback, its in zip(self._callbacks, state["callbacks"], strict=False):
-            if hasattr(callback, "restore"):
+            if its is not None and hasattr(callback, "restore"):
                 callback.restore(its)
         self._rewind(state)
-        has_ended = self.status in ("converged", "stationary") or state["solver"] is None
+        has_ended = state["solver"] is None
         self._is_over = has_ended or self._epoch >= self._epochs
         if not self._is_over:
             self.status = "stalled"
@@ -365,6 +366,7 @@ class Recorder:
         self._evaluated_before = objective.clock.evaluations - evaluated
 
 
+_ENDED = ("converged", "stationary")  # nothing comes after these
 _KEPT = ("_epoch", "_last_row", "_best", "_best_w", "_dual", "status")
 
 
