@@ -89,6 +89,8 @@ class _Walk:
         self._word(cls.__module__, cls.__qualname__)
         if hasattr(value, "fingerprint"):
             self.see(value.fingerprint())
+        elif hasattr(value, "detach") and hasattr(value, "numpy"):  # a tensor
+            self._array(value.detach().cpu().numpy())
         elif hasattr(value, "tocsr") and hasattr(value, "data"):  # a sparse matrix
             rows = value.tocsr()
             self._all([value.shape, rows.data, rows.indices, rows.indptr])

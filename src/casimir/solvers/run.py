@@ -177,7 +177,7 @@ class Recorder:
                 solver.run(self._objective, start, self, self._rng)
             except _Over:
                 return
-            if self._keeper is not None and self.status == "stalled":
+            if self._keeper is not None and self.status in _ENDED:
                 self._keeper.write(self._state(None))
 
     @property
@@ -194,7 +194,7 @@ class Recorder:
             return
         self._keeper.check(state)
         if self._is_over or self._keeper.is_due():
-            self._keeper.write(self._state(None if self.status in _ENDED else state))
+            self._keeper.write(self._state(None if self._is_over and self.status in _ENDED else state))
         if self._is_over:
             raise _Over
         self._keeper.deliver()
@@ -366,7 +366,7 @@ class Recorder:
         self._evaluated_before = objective.clock.evaluations - evaluated
 
 
-_ENDED = ("converged", "stationary")  # nothing comes after these
+_ENDED = ("converged", "stationary", "stalled")  # nothing comes after these
 _KEPT = ("_epoch", "_last_row", "_best", "_best_w", "_dual", "status")
 
 
