@@ -41,6 +41,35 @@ casimir::PassResult potential_pass(casimir::PotentialBlocks& blocks, Order order
   return blocks.pass(order, skip_below, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr));
 }
 
+template <class T>
+nb::object flat(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return make_array(std::move(values), {size});
+}
+
+nb::tuple state_of(const DualBlocks& blocks) {
+  casimir::DualState s = blocks.state();
+  return nb::make_tuple(s.ell, flat(std::move(s.gaps)), flat(std::move(s.counts)), flat(std::move(s.weights)),
+                        flat(std::move(s.outputs)), flat(std::move(s.tabulated)), flat(std::move(s.products)));
+}
+
+template <class T>
+std::vector<T> copied(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+void restore(DualBlocks& blocks, double ell, std::span<const double> gaps, Order counts,
+             std::span<const double> weights, std::span<const std::int32_t> outputs, Order tabulated,
+             std::span<const double> products) {
+  blocks.restore(
+      {ell, copied(gaps), copied(counts), copied(weights), copied(outputs), copied(tabulated), copied(products)});
+}
+
+nb::tuple potential_state(const casimir::PotentialBlocks& blocks) {
+  return nb::make_tuple(flat(std::vector<double>(blocks.potentials())), flat(std::vector<double>(blocks.marginals())),
+                        flat(blocks.numbers()));
+}
+
 }  // namespace
 
 void bind_dual(nb::module_& m) {
@@ -52,8 +81,9 @@ void bind_dual(nb::module_& m) {
             *self = {q.data(), 0.0, 1.0, 0.0, static_cast<std::int64_t>(q.size())};
           },
           nb::arg("q"), nb::keep_alive<1, 2>())
-      .def_ro("mass", &DualAverage::mass)
-      .def_ro("ell_sum", &DualAverage::ell_sum);
+      .def_rw("mass", &DualAverage::mass)
+      .def_rw("next_weight", &DualAverage::next_weight)
+      .def_rw("ell_sum", &DualAverage::ell_sum);
   nb::class_<DualBlocks>(m, "DualBlocks", "Dual weights of every example over the outputs it has seen.")
       .def_prop_ro("ell", &DualBlocks::ell)
       .def_prop_ro("cached_outputs", &DualBlocks::cached_outputs)
@@ -63,7 +93,10 @@ void bind_dual(nb::module_& m) {
            nb::arg("average").none(), "An oracle call and steps per example; w (and g) are updated in place.")
       .def("cached_pass", &cached_pass, ReleaseGil(), nb::arg("order"), nb::arg("steps"), nb::arg("skip_below"),
            nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
-           "The mean block gap; moves weight between cached outputs only.");
+           "The mean block gap; moves weight between cached outputs only.")
+      .def("state", &state_of, "All that the next passes depend on: ell and arrays.")
+      .def("restore", &restore, nb::arg("ell"), nb::arg("gaps"), nb::arg("counts"), nb::arg("weights"),
+           nb::arg("outputs"), nb::arg("tabulated"), nb::arg("products"), "Of new blocks: go on from such a state.");
   nb::class_<casimir::PassResult>(m, "PassResult", "What a pass over dual blocks has seen.")
       .def_ro("gap", &casimir::PassResult::gap)
       .def_ro("oracle_calls", &casimir::PassResult::oracle_calls)
@@ -73,5 +106,8 @@ void bind_dual(nb::module_& m) {
            nb::keep_alive<1, 2>())
       .def_prop_ro("ell", &casimir::PotentialBlocks::ell)
       .def("step_pass", &potential_pass, ReleaseGil(), nb::arg("order"), nb::arg("skip_below"), nb::arg("penalty"),
-           nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(), "A step per example; w (and g) are updated in place.");
+           nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(), "A step per example; w (and g) are updated in place.")
+      .def("state", &potential_state, "Potentials, marginals and a few numbers of every example.")
+      .def("restore", &casimir::PotentialBlocks::restore, nb::arg("potentials"), nb::arg("marginals"),
+           nb::arg("numbers"), "Go on from such a state.");
 }

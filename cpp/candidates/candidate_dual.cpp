@@ -31,19 +31,20 @@ std::int64_t CandidateDual::row(std::int64_t i, std::size_t k) const {
 }
 
 /// Index of the candidate in the cache, added with weight 0 if it is new.
-std::size_t CandidateDual::remember(std::int64_t i, std::int64_t candidate) {
+std::size_t CandidateDual::remember(std::int64_t i, const std::int32_t* candidate) {
   std::vector<std::int32_t>& known = block(i).candidate;
-  const auto place = std::find(known.begin(), known.end(), candidate);
+  const auto place = std::find(known.begin(), known.end(), *candidate);
   if (place != known.end()) return static_cast<std::size_t>(place - known.begin());
-  known.push_back(static_cast<std::int32_t>(candidate));
-  return block(i).add(candidates_.cost_of(i, candidate));
+  known.push_back(*candidate);
+  return block(i).add(candidates_.cost_of(i, *candidate));
 }
 
 std::size_t CandidateDual::ask_oracle(std::int64_t i, const double* w) {
   const std::int64_t m = candidates_.count(i);
   all_scores_.resize(static_cast<std::size_t>(m));
   candidates_.score(i, 0, m, {w}, all_scores_.data());
-  const std::size_t target = remember(i, best_of_list(all_scores_.data(), m));
+  const auto best = static_cast<std::int32_t>(best_of_list(all_scores_.data(), m));
+  const std::size_t target = remember(i, &best);
   scores_.clear();
   for (const std::int32_t j : block(i).candidate) scores_.push_back(all_scores_[static_cast<std::size_t>(j)]);
   return target;

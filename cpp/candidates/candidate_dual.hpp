@@ -14,6 +14,8 @@ struct CandidateOutputs : CachedOutputs {
   std::vector<std::int32_t> candidate;  // [count]
   std::vector<double> gram;             // lower triangle of the first `tabulated` ones
   std::size_t tabulated = 0;
+
+  const std::vector<std::int32_t>& outputs() const { return candidate; }
 };
 
 class CandidateDual final : public DualPasses<CandidateOutputs> {
@@ -21,12 +23,13 @@ class CandidateDual final : public DualPasses<CandidateOutputs> {
   explicit CandidateDual(const LinearCandidates& candidates);
 
  private:
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t i) const override { return candidates_.count(i); }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
-  std::size_t remember(std::int64_t i, std::int64_t candidate);
   bool pairwise_step(std::int64_t i, double scale, bool last);
   void apply(std::int64_t i, const VisitPoint& point);
   void tabulate_gram(std::int64_t i);

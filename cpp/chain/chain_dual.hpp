@@ -23,12 +23,13 @@ class ChainDual final : public DualPasses<ChainOutputs> {
  private:
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                 bool cached) const override;
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t /*i*/) const override { return chain_.shape().labels; }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
-  std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i, const double* u, const double* to, std::vector<double>& found) const;
   bool complete_products(std::int64_t i);
   void add_products(std::int64_t i, std::size_t k);

@@ -20,12 +20,12 @@ ClassDual::ClassDual(const LinearClasses& classes)
 }
 
 /// Index of the class in the cache, added with weight 0 if it is new.
-std::size_t ClassDual::remember(std::int64_t i, std::int64_t label) {
+std::size_t ClassDual::remember(std::int64_t i, const std::int32_t* label) {
   std::vector<std::int32_t>& known = block(i).label;
-  const auto place = std::find(known.begin(), known.end(), label);
+  const auto place = std::find(known.begin(), known.end(), *label);
   if (place != known.end()) return static_cast<std::size_t>(place - known.begin());
-  known.push_back(static_cast<std::int32_t>(label));
-  return block(i).add(classes_.cost_of(i, label));
+  known.push_back(*label);
+  return block(i).add(classes_.cost_of(i, *label));
 }
 
 void ClassDual::score_outputs(std::int64_t i) {
@@ -35,7 +35,8 @@ void ClassDual::score_outputs(std::int64_t i) {
 
 std::size_t ClassDual::ask_oracle(std::int64_t i, const double* w) {
   classes_.score(i, {w}, u_.data());
-  const std::size_t target = remember(i, best_of_list(u_.data(), classes_.shape().labels));
+  const auto best = static_cast<std::int32_t>(best_of_list(u_.data(), classes_.shape().labels));
+  const std::size_t target = remember(i, &best);
   score_outputs(i);
   return target;
 }

@@ -12,6 +12,8 @@ namespace casimir {
 
 struct ClassOutputs : CachedOutputs {
   std::vector<std::int32_t> label;  // [count]
+
+  const std::vector<std::int32_t>& outputs() const { return label; }
 };
 
 class ClassDual final : public DualPasses<ClassOutputs> {
@@ -21,12 +23,13 @@ class ClassDual final : public DualPasses<ClassOutputs> {
  private:
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                 bool cached) const override;
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t /*i*/) const override { return classes_.shape().labels; }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
-  std::size_t remember(std::int64_t i, std::int64_t label);
   void score_outputs(std::int64_t i);
   bool pairwise_step(std::int64_t i, double scale);
   void apply(std::int64_t i, const VisitPoint& point);

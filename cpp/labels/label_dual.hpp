@@ -21,6 +21,8 @@ class LabelDual final : public DualPasses<LabelSets> {
  private:
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                 bool cached) const override;
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t /*i*/) const override { return 2; }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
@@ -28,7 +30,6 @@ class LabelDual final : public DualPasses<LabelSets> {
 
   const std::uint16_t* output(std::int64_t i, std::size_t k) const { return block(i).output(k, problem_labels()); }
   std::int64_t problem_labels() const { return labels_.shape().labels; }
-  std::size_t remember(std::int64_t i, const std::int32_t* y);
   void load(std::int64_t i, const double* w);
   void score_outputs(std::int64_t i);
   void add_direction(std::int64_t i, std::size_t k, double weight);

@@ -56,6 +56,17 @@ struct DualIterate {
   DualAverage* average = nullptr;  // or null
 };
 
+/// Dual blocks as arrays, from which blocks of the same problem go on as if nothing had been in between.
+struct DualState {
+  double ell = 0.0;
+  std::vector<double> gaps;             // [n] of the last visits
+  std::vector<std::int64_t> counts;     // [n] cached outputs, the truth among them
+  std::vector<double> weights;          // of all cached outputs, one example after another
+  std::vector<std::int32_t> outputs;    // their labels, those of the truths left out
+  std::vector<std::int64_t> tabulated;  // [n] outputs whose inner products are kept, or empty
+  std::vector<double> products;         // which depend on when they were computed, in their last bits
+};
+
 class DualBlocks {
  public:
   virtual ~DualBlocks() = default;
@@ -72,6 +83,9 @@ class DualBlocks {
   virtual double ell() const = 0;
   virtual std::int64_t cached_outputs() const = 0;
   virtual std::int64_t active_outputs() const = 0;
+  virtual DualState state() const = 0;
+  /// Of new blocks: goes on from a state of the same problem; what does not fit is refused.
+  virtual void restore(const DualState& state) = 0;
 };
 
 }  // namespace casimir

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solve/dual.hpp"
+#include "solve/state_reader.hpp"
 #include "solve/visit_point.hpp"
 
 namespace casimir {
@@ -81,10 +82,47 @@ class DualPasses : public DualBlocks {
     return total;
   }
 
+  DualState state() const final {
+    DualState found;
+    found.ell = ell_;
+    found.gaps = gaps_;
+    for (const Block& own : blocks_) {
+      const auto outputs = own.outputs();
+      found.counts.push_back(static_cast<std::int64_t>(own.weight.size()));
+      found.weights.insert(found.weights.end(), own.weight.begin(), own.weight.end());
+      found.outputs.insert(found.outputs.end(), outputs.begin() + outputs.size() / own.weight.size(), outputs.end());
+      if constexpr (requires { own.products; }) {
+        found.tabulated.push_back(static_cast<std::int64_t>(own.products.count()));
+        found.products.insert(found.products.end(), own.products.cells().begin(), own.products.cells().end());
+      }
+    }
+    return found;
+  }
+
+  void restore(const DualState& state) final {
+    StateReader from(state, blocks_.size());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      Block& own = blocks_[i];
+      const auto example = static_cast<std::int64_t>(i);
+      const std::size_t size = own.outputs().size(), count = from.count(i);
+      for (std::size_t k = 1; k < count; ++k)
+        from.check(remember(example, from.output(size, label_count(example))) == k);
+      from.take_weights(own.weight);
+      if constexpr (requires { own.products; }) from.take_products(i, own.weight.size(), own.products);
+    }
+    from.check(from.is_at_end());
+    gaps_ = state.gaps;
+    ell_ = state.ell;
+  }
+
  protected:
   explicit DualPasses(const Problem& problem)
       : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())), gaps_(blocks_.size(), 0.0) {}
 
+  /// The index of an output in the cache, added with weight 0 if it is new.
+  virtual std::size_t remember(std::int64_t i, const std::int32_t* labels) = 0;
+  /// What the labels of its outputs are below.
+  virtual std::int64_t label_count(std::int64_t i) const = 0;
   /// Asks the memory for what this visit and the next ones will read.
   virtual void prefetch(const std::int64_t* /*order*/, std::int64_t /*visit*/, std::int64_t /*count*/,
                         const double* /*w*/, bool /*cached*/) const {}

@@ -21,6 +21,8 @@ struct LabelOutputs : CachedOutputs {
   std::vector<std::uint16_t> labels;  // [count][p]
   std::vector<std::int32_t> nodes;    // where the cached outputs differ, ascending
 
+  const std::vector<std::uint16_t>& outputs() const { return labels; }
+
   const std::uint16_t* output(std::size_t k, std::int64_t p) const {
     return labels.data() + static_cast<std::int64_t>(k) * p;
   }

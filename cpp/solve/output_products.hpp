@@ -13,6 +13,7 @@ class OutputProducts {
   static constexpr std::size_t kMost = 64;  // outputs with a table; some examples have hundreds, and cells are squares
 
   std::size_t count() const { return count_; }
+  const std::vector<double>& cells() const { return cells_; }
 
   double operator()(std::size_t k, std::size_t l) const { return k < l ? cells_[start(l) + k] : cells_[start(k) + l]; }
 

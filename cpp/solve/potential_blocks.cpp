@@ -78,6 +78,26 @@ PotentialBlocks::PotentialBlocks(const Problem& problem, double mu, double eta)
     scratch->resize(static_cast<std::size_t>(longest));
 }
 
+std::vector<double> PotentialBlocks::numbers() const {
+  std::vector<double> found;
+  found.reserve(kNumbers * blocks_.size());
+  for (const Block& own : blocks_) found.insert(found.end(), {own.entropy, own.ell, own.gap, own.eta});
+  return found;
+}
+
+void PotentialBlocks::restore(std::span<const double> potentials, std::span<const double> marginals,
+                              std::span<const double> numbers) {
+  if (potentials.size() != potentials_.size() || marginals.size() != marginals_.size() ||
+      numbers.size() != kNumbers * blocks_.size())
+    throw std::invalid_argument("the state of potential blocks does not fit their problem.");
+  std::copy(potentials.begin(), potentials.end(), potentials_.begin());
+  std::copy(marginals.begin(), marginals.end(), marginals_.begin());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const double* own = numbers.data() + kNumbers * i;
+    blocks_[i] = {own[0], own[1], own[2], own[3]};
+  }
+}
+
 double PotentialBlocks::ell() const {
   double total = 0.0;
   for (std::size_t i = 0; i < blocks_.size(); ++i)

@@ -30,6 +30,14 @@ class PotentialBlocks {
   /// Visits the examples of `order` whose last gap is at least skip_below times the mean.
   PassResult pass(std::span<const std::int64_t> order, double skip_below, const DualIterate& iterate);
 
+  static constexpr std::size_t kNumbers = 4;  // of an example, beside potentials and marginals
+  const std::vector<double>& potentials() const { return potentials_; }
+  const std::vector<double>& marginals() const { return marginals_; }
+  /// [n][kNumbers]
+  std::vector<double> numbers() const;
+  /// Goes on from those of blocks of the same problem.
+  void restore(std::span<const double> potentials, std::span<const double> marginals, std::span<const double> numbers);
+
   const Problem& problem() const { return problem_; }
   /// sum_i p_i ell_i
   double ell() const;

@@ -24,12 +24,13 @@ class TreeDual final : public DualPasses<TreeOutputs> {
 
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,
                 bool cached) const override;
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t /*i*/) const override { return trees_.shape().labels; }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
-  std::size_t remember(std::int64_t i, const std::int32_t* labels);
   void score_outputs(std::int64_t i);
   void add_direction(std::int64_t i, std::size_t a, std::size_t b, double weight);
   void add(std::int64_t at, double amount);

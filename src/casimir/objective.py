@@ -18,6 +18,7 @@ from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
 from casimir.penalties import Penalty, as_penalty
+from casimir.persistence.state import keeps
 from casimir.problems import DualBlocks, Pass, PotentialBlocks, Problem, Term, Truth, core_penalty
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Hard, Smoothing
@@ -49,6 +50,7 @@ class Clock:
     evaluations: float = 0.0
 
 
+@keeps
 @dataclass(frozen=True, eq=False, slots=True)
 class Evaluation:
     """What one full pass at w tells.

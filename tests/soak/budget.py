@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 
-SHARES = 6  # tests that divide the minutes among them
+SHARES = 7  # tests that divide the minutes among them
 
 
 def tries(short: int) -> Iterator[int]:

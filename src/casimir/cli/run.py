@@ -59,6 +59,8 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     _tell(task, model, sections, drawn, parts, manner, clock)
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
+        if fit.checkpoint is not None:
+            say(err(), f"The same command goes on from the checkpoint in {fit.checkpoint}", "green")
         raise SystemExit(INTERRUPTED)
 
 
@@ -114,7 +116,7 @@ def _report(
     others: dict[str, Any] = {}
     if not manner.no_baselines and task.baselines is not None:
         given.say("Training simpler models, to compare")
-        others = task.baselines(prepared, given)
+        others = task.baselines(prepared, _part(given, None))
         for name, simpler in others.items():
             simpler.save(manner.model / BASELINES / name)
     sections, seen = [], []
@@ -137,8 +139,8 @@ def _cross_validate(
     jobs = manner.jobs or 1
     inner = given if jobs == 1 else replace(given, **_telling(quiet=True))  # bars would run into each other
     work = [
-        partial(_fold, task, learned, held_out, compares, inner)
-        for learned, held_out in fold_parts(data, folds, given.fit.seed)
+        partial(_fold, task, learned, held_out, compares, _part(inner, f"fold-{k}"))
+        for k, (learned, held_out) in enumerate(fold_parts(data, folds, given.fit.seed))
     ]
     done = side_by_side(work, min(jobs, folds), given.track, "folds")
     by_fold, seen = [scores for scores, _ in done], [shown for _, shown in done]
@@ -156,9 +158,14 @@ def _fold(
     model = task.train(prepared, given, () if stop is None else (stop,))
     if model.run.status == "interrupted":
         raise KeyboardInterrupt
-    others = task.baselines(prepared, given) if compares and task.baselines is not None else {}
+    others = task.baselines(prepared, _part(given, None)) if compares and task.baselines is not None else {}
     featurised = task.featurise(model, held_out, given)
     return _scores(task, model, others, featurised, given), (model, featurised)
+
+
+def _part(given: Given, name: str | None) -> Given:
+    """For one model of several, its own checkpoint; None: no checkpoint, since it takes no time."""
+    return replace(given, fit=given.fit.part(name))
 
 
 def _mean(scores: Sequence[Any], task: Task) -> dict[str, float | None]:

@@ -12,7 +12,9 @@ from casimir.estimators.labels import as_object_array
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.span_schemes import write_spans
 from casimir.features import PackedSequences, pack
+from casimir.scores import FloatArray
 from casimir.solvers import TraceRow
+from casimir.solvers.kept import Kept
 
 
 def scorer_of(scoring: Any, classes: Sequence[Any]) -> Any:
@@ -29,6 +31,7 @@ class DevSet:
     """The best of the predictors of a training, by their score on X and y; a later one has to be better.
 
     tagger    a SequenceTagger, for scorers that want an estimator
+    best      the row and the weights of the best one
     patience  how many evaluated epochs may pass without a better score before training ends; None: any number
     """
 
@@ -39,7 +42,7 @@ class DevSet:
     patience: int | None
     scores: list[float] = field(default_factory=list)
     score: float = -float("inf")
-    best: tuple[TraceRow, ChainPredictor] | None = None
+    best: tuple[TraceRow, FloatArray] | None = None
     _waited: int = 0
 
     @classmethod
@@ -61,10 +64,20 @@ class DevSet:
         score = self.score_of(predictor)
         self.scores.append(score)
         if score > self.score:
-            self.score, self.best, self._waited = score, (row, predictor), 0
+            self.score, self.best, self._waited = score, (row, predictor.w), 0
             return False
         self._waited += 1
         return self.patience is not None and self._waited >= self.patience
+
+    def state(self) -> Any:
+        """For checkpoints of the training."""
+        best = None if self.best is None else (self.best[0].as_dict(), Kept.of(self.best[1]))
+        return self.scores, self.score, best, self._waited
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state."""
+        self.scores, self.score, best, self._waited = state
+        self.best = None if best is None else (TraceRow(**best[0]), best[1].vector())
 
     def score_of(self, predictor: ChainPredictor) -> float:
         view = copy.copy(self.tagger)

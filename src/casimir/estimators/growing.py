@@ -16,6 +16,7 @@ from casimir.vocabulary import Columns, Vocabulary
 
 _NO_STEPS = {
     "l1_ratio": (0.0, "absolute values would have to be weighed against weights that were learnt before"),
+    "checkpoint": (None, "a batch is one step, which starts at the weights so far"),
     "min_frequency": (0, "one batch does not tell how often a feature occurs"),
 }
 _NO_WORDS = {

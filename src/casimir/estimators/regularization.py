@@ -11,6 +11,7 @@ import numpy as np
 
 from casimir.estimators.dev_set import scorer_of
 from casimir.features import PackedSequences, pack
+from casimir.solvers.checkpoint import Checkpoint, part_of
 
 LAM_N = (30.0, 10.0, 3.0, 1.0, 0.3)  # lam in units of 1/n
 _FARTHEST = (1e-3, 1e3)
@@ -89,7 +90,7 @@ def path(
         raise ValueError("X_dev and y_dev come together; one of them is missing.")
     X = X if isinstance(X, PackedSequences) else pack(X, tagger.n_features)
     parts = _folds(X, y, cv, sample_weight) if X_dev is None else [_Part(X, y, X_dev, y_dev, sample_weight)]
-    runs = [_Run(tagger, part, scoring) for part in parts]
+    runs = [_Run(tagger, part, scoring, f"fold-{k}" if len(parts) > 1 else "dev") for k, part in enumerate(parts)]
     grid = None if lams is None else sorted((float(lam) for lam in lams), reverse=True)
     found: dict[float, _Row] = {}
     for lam_n in LAM_N if grid is None else [lam * len(X) for lam in grid]:
@@ -124,8 +125,9 @@ class _Row:
 class _Run:
     """The models of one part, one lam after another."""
 
-    def __init__(self, tagger: Any, part: _Part, scoring: Any) -> None:
+    def __init__(self, tagger: Any, part: _Part, scoring: Any, name: str) -> None:
         self._tagger, self._part, self._scoring, self._last = tagger, part, scoring, None
+        self._checkpoint = part_of(Checkpoint.of(tagger.checkpoint), name)
 
     def fit(self, lam_n: float) -> tuple[Any, float]:
         """The model, and its score."""
@@ -133,7 +135,10 @@ class _Run:
 
         part = self._part
         model = clone(self._tagger).set_params(
-            lam=lam_n / len(part.X), warm_start=_can_start(self._tagger), patience=None
+            lam=lam_n / len(part.X),
+            warm_start=_can_start(self._tagger),
+            patience=None,
+            checkpoint=part_of(self._checkpoint, f"lam-{lam_n:g}"),
         )
         model.keep_names = False  # the sequences are packed
         if self._last is not None and model.warm_start:

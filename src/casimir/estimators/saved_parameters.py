@@ -13,11 +13,12 @@ from casimir.structures.automaton import Automaton
 
 
 def encode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A generator and a scorer as None, dicts with labels as lists, tables as lists of rows."""
+    """A generator, a scorer and a checkpoint as None, dicts with labels as lists, tables as lists of rows."""
     plain = dict(parameters)
     plain["solver"] = encode_solver(parameters["solver"])
     if not isinstance(parameters["random_state"], int | np.integer):
         plain["random_state"] = None
+    plain["checkpoint"] = None  # a folder of the machine that trained
     if not isinstance(parameters["scoring"], str):
         plain["scoring"] = None
     for name, (encode, _) in _CODES.items():

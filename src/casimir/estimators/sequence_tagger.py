@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from casimir.persistence import save_folder
 from casimir.scores import FloatArray
 from casimir.solvers import Result, TraceRow, minimize
 from casimir.solvers.base import Solver
+from casimir.solvers.checkpoint import Checkpoint
 from casimir.solvers.choose import choose
 from casimir.solvers.run import Callback
 from casimir.structures.chain import Chain
@@ -79,6 +80,8 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
     warm_start    True: another `fit` begins at the weights of the last one, in new features and labels too. "auto" and
                   "dual" have them as their first centre, which saves little; "bcfw", "sdca" and "eg" cannot
     keep_names    keep the names of hashed features, for `top_features`; costs memory and a slower packing
+    checkpoint    a `Checkpoint`, or its folder: a `fit` on the same data that was interrupted goes on
+                  from there (see `minimize`)
     n_jobs        threads; None or -1 is CASIMIR_NUM_THREADS or all CPUs, -2 one less, and so on
     verbose       show progress on stderr
 
@@ -113,6 +116,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         patience: int | None = None,
         warm_start: bool = False,
         keep_names: bool = False,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -132,6 +136,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         self.patience = patience
         self.warm_start = warm_start
         self.keep_names = keep_names
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -157,7 +162,8 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
         callbacks are called as callback(row, predictor) after every evaluated epoch: a TraceRow, and the tagger of that
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
-        the best weights so far are kept, with a warning.
+        the best weights so far are kept, with a warning. With a checkpoint, what a callback's method `state()` gives is
+        kept there, and given to its `restore(state)` later.
         """
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
@@ -217,7 +223,8 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
     def _keep(self, dev: DevSet) -> SequenceTagger:
         """The weights that did best on the dev set, and what is known of them."""
         assert dev.best is not None, "a run reports at least once"
-        row, self.predictor_ = dev.best
+        row, w = dev.best
+        self.predictor_ = replace(self._fitted(), w=w)
         self.dev_scores_, self.best_epoch_ = dev.scores, row.epoch
         self.objective_ = float(row.objective)
         self.gap_ = max(self.objective_ - self.dual_, 0.0) / self.objective_ if self.objective_ > 0.0 else 0.0
@@ -265,7 +272,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
             return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads(), rules)
 
         objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
-        wrapped = [_with_predictor(callback, predictor) for callback in callbacks]
+        wrapped: list[Callback] = [_OfPredictor(callback, predictor) for callback in callbacks]
         result = self._minimized(objective, wrapped, w0, is_step=is_step)
         del objective, compact  # their memory is free before the weights of all features come
         core.release_memory()
@@ -284,7 +291,9 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
             w0 = None  # the centre of the penalty is where it starts
         self.solver_ = solver
         epochs, seed = positive_int(self.max_epochs, "max_epochs"), _seed(self.random_state)
-        train = partial(minimize, objective, solver, epochs, self.tol, seed, w0=w0)
+        train = partial(
+            minimize, objective, solver, epochs, self.tol, seed, w0=w0, checkpoint=Checkpoint.of(self.checkpoint)
+        )
         return _with_progress(train, callbacks) if self.verbose else train(callbacks)
 
     def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
@@ -421,10 +430,22 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         return predictor
 
 
-def _with_predictor(
-    callback: TaggerCallback, predictor: Callable[[FloatArray], ChainPredictor]
-) -> Callable[[TraceRow, FloatArray], object]:
-    return lambda row, w: callback(row, predictor(w))
+@dataclass(frozen=True)
+class _OfPredictor:
+    """A callback of `minimize` that calls one of `fit`, and hands on its state."""
+
+    callback: Any
+    predictor: Callable[[FloatArray], ChainPredictor]
+
+    def __call__(self, row: TraceRow, w: FloatArray) -> object:
+        return self.callback(row, self.predictor(w))
+
+    def state(self) -> Any:
+        return self.callback.state() if hasattr(self.callback, "state") else None
+
+    def restore(self, state: Any) -> None:
+        if hasattr(self.callback, "restore"):
+            self.callback.restore(state)
 
 
 def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Callback]) -> Result:

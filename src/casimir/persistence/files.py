@@ -36,11 +36,11 @@ def read_regular(file: Path) -> bytes:
         os.close(descriptor)
 
 
-def replace(file: Path, data: bytes) -> None:
+def replace(file: Path, *parts: bytes) -> None:
     """Put a file in its place when all of it is on disk; until then the old one stays."""
     fresh = _fresh(file.parent)
     try:
-        write(fresh, data)
+        write(fresh, *parts)
         os.replace(fresh, file)
     finally:
         with contextlib.suppress(OSError):
@@ -64,10 +64,10 @@ def is_leftover(name: str) -> bool:
     return name.startswith(_TMP[0]) and name.endswith(_TMP[1])
 
 
-def write(file: Path, data: bytes) -> None:
+def write(file: Path, *parts: bytes) -> None:
     """A new file, on disk when this returns."""
     with open(file, "xb") as stream:
-        stream.write(data)
+        stream.writelines(parts)
         stream.flush()
         os.fsync(stream.fileno())
 

@@ -76,6 +76,12 @@ class DualAverage:
     next_weight: float = 1.0
     ell_sum: float = 0.0
 
+    def state(self) -> Any:
+        return [self.q, self.mass, self.next_weight, self.ell_sum]
+
+    def restore(self, state: Any) -> None:
+        self.q[:], self.mass, self.next_weight, self.ell_sum = state
+
 
 @dataclass(slots=True)
 class DualIterate:
@@ -89,6 +95,18 @@ class DualIterate:
     w: FloatArray
     g: FloatArray | None
     average: Any = None
+
+    def state(self) -> Any:
+        """All but the penalty."""
+        return [self.w, self.g, self.average]
+
+    def restore(self, state: Any) -> None:
+        """Of a new iterate: that of such a state."""
+        self.w[:], g, average = state
+        if self.g is not None:
+            self.g[:] = g
+        if self.average is not None:
+            self.average.restore(average)
 
     def gradient(self) -> FloatArray:
         """float64[d]: g."""
@@ -135,6 +153,14 @@ class PotentialBlocks(Protocol):
         """A step per example; those whose last gap is below skip_below times the mean are left out."""
         ...
 
+    def state(self) -> Any:
+        """All that the next passes depend on, for checkpoints."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Of new blocks: go on from such a state."""
+        ...
+
 
 class DualBlocks(Protocol):
     """Weights alpha_i of every example over the outputs it has seen; they start at the truth, where g = 0."""
@@ -162,6 +188,14 @@ class DualBlocks(Protocol):
 
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         """Pairwise steps between cached outputs, skip_below as above. Returns the mean block gap."""
+        ...
+
+    def state(self) -> Any:
+        """All that the next passes depend on, for checkpoints."""
+        ...
+
+    def restore(self, state: Any) -> None:
+        """Of new blocks: go on from such a state."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,25 @@ class _Block:
         self.columns: IntArray = np.zeros(0, dtype=np.int64)
         self._rows: FloatArray = np.zeros((1, 0))
         self._number = {self.outputs[0].tobytes(): 0}
+
+    @classmethod
+    def of(
+        cls,
+        shape: tuple[int, ...],
+        gap: float,
+        weight: FloatArray,
+        cost: FloatArray,
+        outputs: IntArray,
+        columns: IntArray,
+        rows: FloatArray,
+    ) -> _Block:
+        """With outputs of this shape, the truth first."""
+        seen = list(outputs.reshape(len(weight), *shape))
+        block = cls(seen[0])
+        block.outputs, block.weight, block.cost, block.gap = seen, weight.copy(), cost.copy(), gap
+        block.columns, block._rows = columns.copy(), rows.reshape(len(seen), len(columns)).copy()
+        block._number = {y.tobytes(): k for k, y in enumerate(seen)}
+        return block
 
     @property
     def rows(self) -> FloatArray:
@@ -85,6 +104,35 @@ class ComposedDualBlocks:
     @property
     def cached_outputs(self) -> int:
         return sum(len(block.outputs) for block in self._blocks)
+
+    def state(self) -> Any:
+        blocks = self._blocks
+        return {
+            "ell": self._ell,
+            "gaps": np.array([block.gap for block in blocks]),
+            "counts": np.array([len(block.outputs) for block in blocks]),
+            "weights": np.concatenate([block.weight for block in blocks]),
+            "costs": np.concatenate([block.cost for block in blocks]),
+            "outputs": np.concatenate([np.concatenate(block.outputs, axis=None) for block in blocks]),
+            "widths": np.array([len(block.columns) for block in blocks]),
+            "columns": np.concatenate([block.columns for block in blocks]),
+            "rows": np.concatenate([block.rows.ravel() for block in blocks]),
+        }
+
+    def restore(self, state: Any) -> None:
+        self._ell = state["ell"]
+        gaps, counts, widths = (state[name].tolist() for name in ("gaps", "counts", "widths"))
+        sizes = [block.outputs[0].size * count for block, count in zip(self._blocks, counts, strict=True)]
+        areas = [width * count for width, count in zip(widths, counts, strict=True)]
+        parts = [
+            np.split(state[name], np.cumsum(lengths)[:-1])
+            for name, lengths in (("weights", counts), ("costs", counts), ("outputs", sizes), ("columns", widths))
+        ]
+        rows = np.split(state["rows"], np.cumsum(areas)[:-1])
+        self._blocks = [
+            _Block.of(block.outputs[0].shape, gap, *of_block)
+            for block, gap, *of_block in zip(self._blocks, gaps, *parts, rows, strict=True)
+        ]
 
     def new_average(self, n_params: int) -> DualAverage:
         return DualAverage(np.zeros(n_params))

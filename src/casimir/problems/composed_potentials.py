@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from casimir.models.base import Linearization, linearize
+from casimir.persistence.state import keeps
 from casimir.problems.base import BlockPass, DualIterate, move
 from casimir.scores import FloatArray, IntArray, Scores
 
@@ -17,6 +18,10 @@ _MARGIN, _FIXED_MARGIN, _TRIALS, _ROUNDING = 20.0, 5.0, 6, 1e-12
 _FIRST_ETA, _FIRST_HINGE, _LEAST_ETA, _MOST_HINGE = 0.8, 16.0, 1e-3, 1e3
 
 
+keeps(Scores)
+
+
+@keeps
 @dataclass(slots=True)
 class _Block:
     """What one example keeps.
@@ -82,6 +87,12 @@ class ComposedPotentialBlocks:
     @property
     def ell(self) -> float:
         return sum(self._problem.share(i) * block.ell for i, block in enumerate(self._blocks))
+
+    def state(self) -> Any:
+        return self._blocks
+
+    def restore(self, state: Any) -> None:
+        self._blocks = state
 
     def step_pass(self, order: IntArray, skip_below: float, iterate: DualIterate) -> BlockPass:
         least = skip_below * self._mean_gap()

@@ -396,6 +396,12 @@ class FusedDualBlocks:
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         return float(self._blocks.cached_pass(order, steps, skip_below, *_arguments(iterate)))
 
+    def state(self) -> Any:
+        return self._blocks.state()
+
+    def restore(self, state: Any) -> None:
+        self._blocks.restore(*state)
+
 
 class FusedPotentialBlocks:
     """Potential blocks held by the core."""
@@ -411,6 +417,12 @@ class FusedPotentialBlocks:
         found = self._blocks.step_pass(order, skip_below, *_arguments(iterate))
         return BlockPass(float(found.gap), int(found.oracle_calls))
 
+    def state(self) -> Any:
+        return self._blocks.state()
+
+    def restore(self, state: Any) -> None:
+        self._blocks.restore(*state)
+
 
 class _SharedAverage:
     """A DualAverage of the core."""
@@ -425,6 +437,12 @@ class _SharedAverage:
     @property
     def ell_sum(self) -> float:
         return float(self.sums.ell_sum)
+
+    def state(self) -> Any:
+        return [self.q, self.sums.mass, self.sums.next_weight, self.sums.ell_sum]
+
+    def restore(self, state: Any) -> None:
+        self.q[:], self.sums.mass, self.sums.next_weight, self.sums.ell_sum = state
 
 
 def _arguments(iterate: DualIterate) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 from .bcfw import BCFW
 from .casimir import Casimir
+from .checkpoint import Checkpoint
 from .concave_convex import ConcaveConvex
 from .cutting_planes import CuttingPlanes
 from .dual_proximal import DualProximal
@@ -24,6 +25,7 @@ __all__ = [
     "SGD",
     "SVRG",
     "Casimir",
+    "Checkpoint",
     "ConcaveConvex",
     "Constant",
     "CuttingPlanes",

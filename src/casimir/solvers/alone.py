@@ -19,8 +19,10 @@ def run_alone(inner: Inner, objective: Objective, w0: FloatArray, monitor: Monit
     objective.check_convex(name)
     mu = level_of(objective, inner.smoothing, inner.mu, monitor.tol, name)
     loss = smoothed(objective.loss, inner.smoothing, mu)
-    state, dual = inner.start(objective, loss, w0, rng, None), objective.trivial_dual()
+    kept = monitor.resumed
+    state, dual = kept or (inner.start(objective, loss, w0, rng, None), objective.trivial_dual())
     while True:
+        monitor.rest((state, dual))
         new = inner.epoch(objective, loss, state, rng)
         found = new.evaluation
         assert found.dual is not None

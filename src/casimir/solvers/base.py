@@ -10,6 +10,7 @@ import numpy as np
 from casimir.duality import DualPoint
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothing
 
@@ -30,6 +31,21 @@ class Monitor(Protocol):
     @property
     def is_due(self) -> bool:
         """Whether the epoch under way is to be evaluated; if not, `skip` counts it."""
+        ...
+
+    @property
+    def resumed(self) -> Any:
+        """What `rest` was given when the checkpoint was written that this run goes on from; None in a new run."""
+        ...
+
+    def rest(self, state: Any) -> None:
+        """Between any two epochs, the first one of this process included: a place to go on from.
+
+        state  all that the epochs to come depend on, beside the objective and the random numbers: numbers, strings,
+               arrays, lists, tuples and dicts of them, objects of dataclasses decorated by `keeps`, and objects with a
+               method `state()`, which gives such things. It is written at once or not at all, so nothing has to be
+               copied. What comes back has the same bits, in memory of its own; what was one array is one again
+        """
         ...
 
     def skip(self) -> None:
@@ -68,7 +84,8 @@ class Monitor(Protocol):
 class Solver(Protocol):
     """A frozen dataclass of hyperparameters.
 
-    One that has `starts_at_zero` set to True gains nothing from another w0, or takes none; wrappers give it none.
+    One that has `starts_at_zero` set to True gains nothing from another w0, or takes none; wrappers give it none. One
+    that calls `monitor.rest` between epochs can go on from checkpoints.
     """
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
@@ -76,6 +93,7 @@ class Solver(Protocol):
         ...
 
 
+@keeps
 @dataclass(frozen=True, eq=False)
 class InnerState:
     """Where an inner solver stands.
@@ -85,7 +103,8 @@ class InnerState:
     lipschitz   the constant L of its steps, or None where it has none
     gamma       the length of the last epoch's steps, or None
     is_worse    whether the last epoch made things worse because its steps, whose length was free, were too long
-    memory      whatever else it carries from epoch to epoch, and from one subproblem to the next
+    memory      whatever else it carries from epoch to epoch, and from one subproblem to the next; for checkpoints of a
+                kind that `Monitor.rest` takes
     """
 
     w: FloatArray

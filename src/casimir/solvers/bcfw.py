@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -66,7 +66,9 @@ class BCFW:
         iterate = dual_start(objective.penalty, objective.n_params)
         if self.averaging != "none" and not self.pairwise:
             iterate.average = blocks.new_average(objective.n_params)
+        restore(monitor, blocks, iterate)
         while True:
+            monitor.rest((blocks, iterate))
             self.passes(objective, blocks, iterate, rng)
             if not monitor.is_due:
                 monitor.skip()
@@ -100,6 +102,14 @@ class BCFW:
             if value is None or mean_value < value:
                 w, value = mean.w, mean_value
         return monitor.epoch(w, objective=value, dual=dual)
+
+
+def restore(monitor: Monitor, blocks: Any, iterate: DualIterate) -> None:
+    """Where a run goes on from a checkpoint, its dual variables and its iterate."""
+    if monitor.resumed is not None:
+        of_blocks, of_iterate = monitor.resumed
+        blocks.restore(of_blocks)
+        iterate.restore(of_iterate)
 
 
 def check_no_start(w0: FloatArray, name: str) -> None:

@@ -27,15 +27,29 @@ def run_catalyst(
     casimir: Casimir, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator
 ) -> None:
     inner, smoothing = casimir.inner, casimir.inner.smoothing
-    mu0 = _first_mu(casimir, objective, monitor.tol)
+    kept = monitor.resumed
+    mu0: float = _first_mu(casimir, objective, monitor.tol) if kept is None else kept["mu0"]
     first_loss = smoothed(objective.loss, smoothing, mu0)
-    first = inner.start(objective, first_loss, w0, rng, None)
-    regime = _regime(casimir, objective, first, mu0)
+    first = inner.start(objective, first_loss, w0, rng, None) if kept is None else kept["before"]
+    kappa0: float = _first_kappa(casimir, objective, first) if kept is None else kept["kappa0"]
+    regime = _regime(casimir, objective, kappa0, mu0)
     subproblems = Subproblems(inner, casimir.inner_epochs, rng, first, first_loss)
     dual = objective.trivial_dual()
     w, z, z_before = w0, w0, w0
     alpha, k = regime.alpha0, 0
+    if kept is not None:
+        w, z, z_before, alpha, k, dual = kept["here"]
+        subproblems.restore(*kept["manner"])
     while True:
+        monitor.rest(
+            {
+                "mu0": mu0,
+                "kappa0": kappa0,
+                "before": subproblems.before,
+                "manner": subproblems.manner,
+                "here": (w, z, z_before, alpha, k, dual),
+            }
+        )
         k += 1
         mu = max(regime.mu(k), _SMALLEST_MU * mu0)
         loss = smoothed(objective.loss, smoothing, mu)
@@ -81,16 +95,17 @@ def _first_mu(casimir: Casimir, objective: Objective, tol: float) -> float:
     return level_of(objective, inner.smoothing, inner.mu if given is None else given, tol, type(inner).__name__)
 
 
-def _regime(casimir: Casimir, objective: Objective, first: InnerState, mu0: float) -> Regime:
+def _first_kappa(casimir: Casimir, objective: Objective, first: InnerState) -> float:
+    lam, kappa = objective.penalty.strong_convexity, casimir.kappa
+    if kappa is not None:
+        return kappa(1) if callable(kappa) else kappa
+    if first.lipschitz is None:
+        return lam or 1.0 / objective.n_active
+    return default_kappa(first.lipschitz, lam, objective.n_active, casimir.scheme == "adapt")
+
+
+def _regime(casimir: Casimir, objective: Objective, kappa0: float, mu0: float) -> Regime:
     lam, decreasing, kappa = objective.penalty.strong_convexity, casimir.scheme == "adapt", casimir.kappa
-    if callable(kappa):
-        kappa0 = kappa(1)
-    elif kappa is not None:
-        kappa0 = kappa
-    elif first.lipschitz is None:
-        kappa0 = lam or 1.0 / objective.n_active
-    else:
-        kappa0 = default_kappa(first.lipschitz, lam, objective.n_active, decreasing)
     delta = casimir.delta
     return Regime(
         lam,

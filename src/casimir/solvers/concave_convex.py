@@ -47,9 +47,13 @@ class ConcaveConvex:
             return
         if not objective.term.is_linear:
             raise TypeError("ConcaveConvex needs scores that are linear in w.")
-        w = w0 if w0.any() else self._first_point(objective, monitor.tol, rng)
-        value = objective.value(w)
+        if monitor.resumed is None:
+            w = w0 if w0.any() else self._first_point(objective, monitor.tol, rng)
+            value = objective.value(w)
+        else:
+            w, value = monitor.resumed
         while True:
+            monitor.rest((w, value))
             round_ = objective.completed(w)
             found = self._solved(round_, w, monitor.tol, rng)
             after = objective.value(found.w)

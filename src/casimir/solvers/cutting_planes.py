@@ -57,7 +57,11 @@ class CuttingPlanes:
         require(objective.penalty, "CuttingPlanes", strongly_convex=True, separable=True)
         model = Model(objective.penalty, objective.trivial_dual(), self.planes)
         w, best_w, best = w0, w0, np.inf
+        if monitor.resumed is not None:
+            w, best_w, best, of_model = monitor.resumed
+            vars(model).update(of_model)
         while True:
+            monitor.rest((w, best_w, best, model))
             here = objective.evaluate(w)
             assert here.objective is not None
             assert here.dual is not None
@@ -85,6 +89,10 @@ class Model:
 
     def __len__(self) -> int:
         return len(self._planes)
+
+    def state(self) -> Any:
+        names = ("_planes", "weights", "_idle", "_gram", "_slope", "lowest", "w")
+        return {name: getattr(self, name) for name in names}
 
     def add(self, plane: DualPoint, best: float) -> None:
         """One more plane, and the new minimum; `best` is the lowest F known."""

@@ -169,7 +169,11 @@ class _Run:
 
     def run(self) -> None:
         k, last_k, last_predicted, correction = 0, 0, math.inf, 1.0
+        if self.monitor.resumed is not None:
+            k, last_k, last_predicted, correction, of_run = self.monitor.resumed
+            self._restore(*of_run)
         while True:
+            self.monitor.rest((k, last_k, last_predicted, correction, self))
             k += 1
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
@@ -188,6 +192,16 @@ class _Run:
             else:
                 self.monitor.skip()
             self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
+
+    def state(self) -> Any:
+        iterate, more = self.iterate, (self.mean, self.mean_dual, self.average_wins)
+        return [self.z, self.before, iterate.w, iterate.g, self.blocks, self.kappa, *more]
+
+    def _restore(self, z: Any, before: Any, w: Any, g: Any, blocks: Any, kappa: Any, *more: Any) -> None:
+        self.z, self.before, (self.mean, self.mean_dual, self.average_wins) = z, before, more
+        self.blocks.restore(blocks)
+        self.kappa.restore(kappa)
+        self.iterate = DualIterate(Proximal(self.objective.penalty, self.kappa.value, z), w, g)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, penalty, ell = self.iterate.w, self.objective.penalty, self.objective.constant + self.blocks.ell

@@ -12,6 +12,7 @@ from casimir.duality import DualPoint
 from casimir.losses import FenchelYoung
 from casimir.objective import Objective
 from casimir.penalties import require
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 from casimir.smoothing import Entropy
 from casimir.solvers.base import Monitor
@@ -55,8 +56,9 @@ class ExcessiveGap:
             )
         objective.check_convex("ExcessiveGap")
         require(objective.penalty, "ExcessiveGap", strongly_convex=True)
-        pair = Pair.start(objective, w0, self.lipschitz)
+        pair = monitor.resumed or Pair.start(objective, w0, self.lipschitz)
         while True:
+            monitor.rest(pair)
             following = pair.step(objective, self.lipschitz is None)
             if following is None:  # nothing moves any more
                 while not monitor.is_due:
@@ -71,6 +73,7 @@ class ExcessiveGap:
                 return
 
 
+@keeps
 @dataclass(frozen=True, eq=False)
 class Pair:
     """w         float64[d]: the primal point

@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from casimir._arrays import aligned_zeros
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 
 _WORTH_IT = 0.5  # share of weights other than 0 below which these alone are kept
 
 
+@keeps
 @dataclass(frozen=True, eq=False)
 class Kept:
     """values are all n numbers; or those other than 0, and `there` has a bit for each of the n, in the order of w."""

@@ -48,8 +48,12 @@ class LBFGS:
         mu = level_of(objective, self.smoothing, self.mu, monitor.tol, "LBFGS")
         loss = smoothed(objective.loss, self.smoothing, mu)
         reporter = _Reporter(objective, loss, monitor)
-        state = self.start(objective, loss, w0, rng, None)
+        if monitor.resumed is None:
+            state = self.start(objective, loss, w0, rng, None)
+        else:
+            state, reporter.dual = monitor.resumed
         while True:
+            monitor.rest((state, reporter.dual))
             new = self.epoch(objective, loss, state, rng)
             if reporter.report(new.w, new.evaluation) or new.w is state.w:
                 return
@@ -64,7 +68,7 @@ class LBFGS:
         if before is None:
             metric = useful_metric(objective, loss, evaluation) if self.metric else None
             memory = Memory(self.memory)
-            steps = QuasiNewton(objective, loss, memory if metric is None else MetricMemory(memory, metric))
+            steps = (memory if metric is None else MetricMemory(memory, metric)).on(objective, loss)
         else:
             steps = before.memory.on(objective, loss)
         return InnerState(w, evaluation, memory=steps)
@@ -82,9 +86,9 @@ class _Reporter:
     def __init__(self, objective: Objective, loss: Loss, monitor: Monitor) -> None:
         self._objective, self._monitor = objective, monitor
         self._mu = None if loss is objective.loss else loss.mu
-        self._dual = objective.trivial_dual()
+        self.dual = objective.trivial_dual()
 
     def report(self, w: FloatArray, found: Evaluation) -> bool:
         if found.dual is not None:
-            self._dual = self._dual.towards(found.dual, self._objective.penalty)
-        return self._monitor.epoch(w, objective=found.objective, smoothed=found.smoothed, dual=self._dual, mu=self._mu)
+            self.dual = self.dual.towards(found.dual, self._objective.penalty)
+        return self._monitor.epoch(w, objective=found.objective, smoothed=found.smoothed, dual=self.dual, mu=self._mu)

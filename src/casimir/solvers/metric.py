@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from casimir._arrays import dot
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
-from casimir.solvers.orthantwise import Memory
+from casimir.solvers.orthantwise import Memory, QuasiNewton
 
 _MOST_PROMISED = 0.5
 _WIDEST = 2000  # rows of weights; a matrix of all pairs of them is factored
 
 
+@keeps
 @dataclass(frozen=True, eq=False)
 class RowMetric:
     """w = T v, row by row of the weights, with T T^T = (C / mu + sigma I)^-1.
@@ -70,14 +73,20 @@ def useful_metric(objective: Objective, loss: Loss, start: Evaluation) -> RowMet
     return metric if metric.promise(start.gradient) <= _MOST_PROMISED * start.smoothed else None
 
 
+@keeps
+@dataclass(eq=False)
 class MetricMemory:
     """A `Memory` whose pairs are kept in the coordinates of a metric. Steps must be multiples of the last direction."""
 
-    is_scaled = True
+    is_scaled: ClassVar[bool] = True
 
-    def __init__(self, inner: Memory, metric: RowMetric) -> None:
-        self._inner, self._metric = inner, metric
-        self._last: tuple[FloatArray, FloatArray] | None = None  # a direction, in v and in w
+    _inner: Memory
+    _metric: RowMetric
+    _last: tuple[FloatArray, FloatArray] | None = field(default=None, init=False)  # a direction, in v and in w
+
+    def on(self, objective: Objective, loss: Loss) -> QuasiNewton:
+        """Iterations on this objective, with these pairs."""
+        return QuasiNewton(objective, loss, self)
 
     def remember(self, step: FloatArray, change: FloatArray) -> None:
         assert self._last is not None, "a step follows a direction"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
 from casimir.penalties import Penalty
 from casimir.penalties.separable import Separable
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 
 _DECREASE = 1e-4  # share of the promised decrease that a step must bring
@@ -18,22 +20,33 @@ _HALVINGS = 40
 _STRETCH = 8192  # weights at a time, of all vectors: they stay in the cache
 
 
+@keeps
+@dataclass(eq=False)
 class Memory:
     """The last pairs of a step s and the change y of the smooth gradient along it: H ~ the inverse Hessian.
 
     H g is a combination of the pairs and g. Its coefficients follow from inner products alone, so all pairs are read
     twice in an iteration, a stretch at a time: for the products with g and the newest pair, and for the combination.
 
+    size      how many pairs at the most
     rows      float64[2 size, d]: steps, then changes
     products  float64[2 size, 2 size]: their inner products
     new       rows whose products are not known yet
     """
 
-    def __init__(self, size: int) -> None:
-        self._size, self._kept, self._next = size, 0, 0
-        self._rows: FloatArray = np.empty((0, 0))
-        self._products = np.zeros((2 * size, 2 * size))
-        self._new: list[int] = []
+    size: int
+    _kept: int = field(default=0, init=False)
+    _next: int = field(default=0, init=False)
+    _rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)), init=False)
+    _products: FloatArray = field(init=False)
+    _new: list[int] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self._products = np.zeros((2 * self.size, 2 * self.size))
+
+    def on(self, objective: Objective, loss: Loss) -> QuasiNewton:
+        """Iterations on this objective, with these pairs."""
+        return QuasiNewton(objective, loss, self)
 
     def __len__(self) -> int:
         return self._kept
@@ -48,34 +61,34 @@ class Memory:
         if not dot(step, change) > 1e-10 * dot(change, change) ** 0.5 * dot(step, step) ** 0.5:
             return
         if not self._rows.size:
-            self._rows = np.zeros((2 * self._size, len(step)))
-        place = [self._next, self._size + self._next]
+            self._rows = np.zeros((2 * self.size, len(step)))
+        place = [self._next, self.size + self._next]
         self._rows[place[0]], self._rows[place[1]] = step, change
         self._new += place
-        self._next, self._kept = (self._next + 1) % self._size, min(self._kept + 1, self._size)
+        self._next, self._kept = (self._next + 1) % self.size, min(self._kept + 1, self.size)
 
     def times(self, gradient: FloatArray) -> FloatArray:
         """H gradient, by the two-loop recursion on coefficients of the rows and of the gradient."""
         if not self._kept:
             return gradient.copy()
         of_gradient = self._products_with(gradient)
-        order = [(self._next - 1 - k) % self._size for k in range(self._kept)]  # the newest first
-        c, shares = np.zeros(2 * self._size), {}
+        order = [(self._next - 1 - k) % self.size for k in range(self._kept)]  # the newest first
+        c, shares = np.zeros(2 * self.size), {}
         for i in order:
-            curvature = self._products[i, self._size + i]
+            curvature = self._products[i, self.size + i]
             shares[i] = (self._products[i] @ c + of_gradient[i]) / curvature
-            c[self._size + i] -= shares[i]
-        newest, change = order[0], self._size + order[0]
+            c[self.size + i] -= shares[i]
+        newest, change = order[0], self.size + order[0]
         scale = self._products[newest, change] / self._products[change, change]
         c *= scale
         for i in reversed(order):
-            along = self._products[self._size + i] @ c + scale * of_gradient[self._size + i]
-            c[i] += shares[i] - along / self._products[i, self._size + i]
+            along = self._products[self.size + i] @ c + scale * of_gradient[self.size + i]
+            c[i] += shares[i] - along / self._products[i, self.size + i]
         return _combination(c, self._rows, scale, gradient)
 
     def _products_with(self, gradient: FloatArray) -> FloatArray:
         """float64[2 size]: <row, gradient> in one fixed order; those with new rows are found on the way."""
-        found, of_new = np.zeros(2 * self._size), np.zeros((2 * self._size, len(self._new)))
+        found, of_new = np.zeros(2 * self.size), np.zeros((2 * self.size, len(self._new)))
         for first in range(0, len(gradient), _STRETCH):
             rows = self._rows[:, first : first + _STRETCH]
             found += rows @ gradient[first : first + _STRETCH]
@@ -119,6 +132,10 @@ class QuasiNewton:
         self._l1 = np.broadcast_to(np.asarray(own.l1 * strengths, dtype=np.float64), (d,))
         self._nonnegative = np.zeros(d, dtype=np.bool_) if own.nonnegative is None else own.nonnegative
         self._has_orthant = (self._l1 > 0.0) | self._nonnegative  # other weights may change their sign
+
+    def state(self) -> Pairs:
+        """All but the pairs follows from a point and its evaluation."""
+        return self.memory
 
     def on(self, objective: Objective, loss: Loss) -> QuasiNewton:
         """Iterations on this objective, with the same pairs."""

@@ -12,6 +12,7 @@ from casimir.duality import DualPoint
 from casimir.linearized import Linearized
 from casimir.losses import smoothed
 from casimir.objective import Objective
+from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor, Solver, check_solver
 from casimir.solvers.casimir import Casimir
@@ -76,13 +77,16 @@ class ProxLinear:
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_single_truths("ProxLinear")
-        w, value = w0, objective.value(w0)
+        kept = monitor.resumed
+        w, value = (w0, objective.value(w0)) if kept is None else kept[:2]
         lam = objective.penalty.strong_convexity
         reference = 1.0 / lam if lam > 0.0 else 1.0
         longest = _LONGEST_ETA * reference if lam > 0.0 else np.inf
         inner = self._inner(objective)
-        eta, levels, rows, k = self.eta or reference, None, None, 0
+        eta, levels, k = (self.eta or reference, None, 0) if kept is None else kept[2:]
+        rows = None
         while True:
+            monitor.rest((w, value, eta, levels, k))
             k += 1
             problem = Linearized(objective, w, eta, self.jacobian, rows)
             if levels is None:
@@ -178,6 +182,7 @@ class _EndsBelow:
         return self._best - row.dual <= self._eps
 
 
+@keeps
 @dataclass(frozen=True)
 class _Levels:
     """mu and L_0 of the SVRG inside the inner solver; None for inner solvers without one.

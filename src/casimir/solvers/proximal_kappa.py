@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from casimir.objective import Objective
 from casimir.solvers.at_zero import scale_at_zero
@@ -33,6 +33,12 @@ class Kappa:
         self._most = max(first, min(most, first * _FARTHEST))
         self._first_gap: float | None = None
         self._last = math.inf
+
+    def state(self) -> Any:
+        return [self.value, self._first_gap, self._last]
+
+    def restore(self, state: Any) -> None:
+        self.value, self._first_gap, self._last = state
 
     def after(self, block_gap: float, predicted: float, correction: float, dual: float) -> float:
         """The next one, after an epoch that ended at S = block_gap, F - D = predicted and D = dual.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from casimir._arrays import aligned_zeros
 from casimir._validate import positive_int
 from casimir.duality import DualPoint, relative_gap
 from casimir.errors import BrokenCertificate, Diverged
-from casimir.objective import Objective
+from casimir.objective import Counts, Objective
 from casimir.scores import FloatArray
 from casimir.solvers.base import Solver, check_solver
+from casimir.solvers.checkpoint import Checkpoint, Keeper, key_of
 from casimir.solvers.kept import Kept
 from casimir.solvers.trace import OWN_COLUMNS, Trace, TraceRow
 
@@ -65,6 +67,7 @@ def minimize(
     callbacks: Iterable[Callback] = (),
     *,
     w0: FloatArray | None = None,
+    checkpoint: Checkpoint | None = None,
     metrics: Mapping[str, Metric] | None = None,
     evaluate_every: int = 1,
 ) -> Result:
@@ -75,6 +78,10 @@ def minimize(
     whose weights become infinite raises `Diverged`, which holds the result so far.
 
     w0              where the solver starts; None: 0. What is returned is never worse than that, within tol
+    checkpoint      where the run stands is kept there, and a run that finds itself there goes on from it, bit for bit
+                    as if it had not been interrupted. Ctrl-C and callbacks then end the run when its epoch is over. A
+                    run that has ended is not run again, but one that used up its epochs goes on when there are more.
+                    What a callback's method `state()` gives is kept too, and given to its `restore(state)`
     metrics         {name: function of w}: figures of your own, columns of the trace
     evaluate_every  epochs from one row of the trace, with its certificate, to the next; the last epoch has one too.
                     DualProximal leaves out epochs by itself
@@ -90,10 +97,14 @@ def minimize(
         where = "w = 0" if w0 is None else "w0"
         raise ValueError(f"{type(objective.penalty).__name__} is infinite at {where}; give a w0 that it allows.")
     named = {} if metrics is None else _checked_metrics(metrics)
-    recorder = Recorder(objective, epochs, tol, tuple(callbacks), named, positive_int(evaluate_every, "evaluate_every"))
+    every, kept, keeper = positive_int(evaluate_every, "evaluate_every"), Checkpoint.of(checkpoint), None
+    if kept is not None:
+        keeper = Keeper(kept, key_of(objective, solver, tol, seed, start, every), type(solver).__name__)
+    rng = np.random.default_rng(seed)
+    recorder = Recorder(objective, epochs, tol, tuple(callbacks), named, every, keeper, rng)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a step size that is too large gets an error of its own
-            solver.run(objective, start, recorder, np.random.default_rng(seed))
+            recorder.run(solver, start)
     except KeyboardInterrupt:
         if not recorder.trace.rows:
             raise
@@ -139,8 +150,11 @@ class Recorder:
         callbacks: tuple[Callback, ...],
         metrics: dict[str, Metric],
         every: int,
+        keeper: Keeper | None,
+        rng: np.random.Generator,
     ) -> None:
         self._objective, self._epochs, self._callbacks = objective, epochs, callbacks
+        self._keeper, self._rng, self._has_rested, self._is_over = keeper, rng, False, False
         self.tol, self._metrics, self._every, self._last_row = tol, metrics, every, 0
         self._start, self._cpu_start = time.perf_counter(), time.process_time()
         self._counts_before, self._evaluated_before = replace(objective.counts), objective.clock.evaluations
@@ -150,6 +164,40 @@ class Recorder:
         self._epoch = 0
         self.status = "stalled"
         self.trace = Trace()
+        self._resumed = None if keeper is None else keeper.take()
+        if self._resumed is not None:
+            self._go_on_from(self._resumed)
+
+    def run(self, solver: Solver, start: FloatArray) -> None:
+        """The solver, until it ends; with a checkpoint, what is left of it."""
+        if self._is_over:
+            return
+        with nullcontext() if self._keeper is None else self._keeper.holding_signals():
+            try:
+                solver.run(self._objective, start, self, self._rng)
+            except _Over:
+                return
+            if self._keeper is not None and self.status in _ENDED:
+                self._keeper.write(self._state(None))
+
+    @property
+    def resumed(self) -> Any:
+        return None if self._resumed is None else self._resumed["solver"]
+
+    def rest(self, state: Any) -> None:
+        if self._keeper is None:
+            return
+        self._has_rested = True
+        if self._resumed is not None:
+            self._rewind(self._resumed)
+            self._resumed = None
+            return
+        self._keeper.check(state)
+        if self._is_over or self._keeper.is_due():
+            self._keeper.write(self._state(None if self._is_over and self.status in _ENDED else state))
+        if self._is_over:
+            raise _Over
+        self._keeper.deliver()
 
     @property
     def is_last(self) -> bool:
@@ -160,6 +208,10 @@ class Recorder:
         return self.is_last or self._epoch + 1 >= self._last_row + self._every
 
     def skip(self) -> None:
+        if self._keeper is not None and self._epoch > 0 and not self._has_rested:
+            raise self._keeper.refuse()
+        if self._is_over:
+            raise _Over
         self._epoch += 1
 
     def epoch(
@@ -181,7 +233,7 @@ class Recorder:
         if not (self.is_due or is_stationary):
             self.skip()
             return False
-        self._epoch += 1
+        self.skip()
         self._last_row = self._epoch
         value = self._objective.value(w) if objective is None else objective
         if not np.isfinite(value):
@@ -223,9 +275,11 @@ class Recorder:
         )
         self.trace.rows.append(row)
         _log.debug("epoch %d: objective %.6g, lower bound %.6g, gap %.2e", row.epoch, value, self._dual, row.gap)
-        if self._callbacks and self._call_back(row, w):
-            return True
-        return self._finished(row, gap is None, is_stationary)
+        ends = bool(self._callbacks) and self._call_back(row, w)
+        if self._keeper is None:
+            return ends or self._finished(row, gap is None, is_stationary)
+        self._is_over = self._finished(row, gap is None, is_stationary) or ends
+        return False  # `rest` ends the run, when the solver's state is that of its end
 
     def result(self, start: FloatArray) -> Result:
         """The best point seen. Where it is not certified to be within tol, the start is looked at as well."""
@@ -253,7 +307,13 @@ class Recorder:
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
         with self._pause():
-            wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
+            try:
+                wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
+            except KeyboardInterrupt:
+                if self._keeper is None:
+                    raise
+                self.status = "interrupted"
+                return True
         if any(wants_to_stop):
             self.status = "callback"
         return any(wants_to_stop)
@@ -266,6 +326,52 @@ class Recorder:
             self.status = "epochs"
             return True
         return False
+
+    def _state(self, of_solver: Any) -> dict[str, Any]:
+        """What a run goes on from; the solver's part is None where nothing comes after it."""
+        evaluated, counts = self._objective.clock.evaluations - self._evaluated_before, self._objective.counts
+        return {
+            "solver": of_solver,
+            "rng": self._rng.bit_generator.state,
+            "counts": asdict(counts.since(self._counts_before)),
+            "clocks": [time.perf_counter() - self._start, time.process_time() - self._cpu_start, evaluated],
+            "run": {name: getattr(self, name) for name in _KEPT},
+            "trace": self.trace.as_dicts(),
+            "callbacks": [callback if hasattr(callback, "state") else None for callback in self._callbacks],
+        }
+
+    def _go_on_from(self, state: dict[str, Any]) -> None:
+        """All but what setting up the solver changes again."""
+        for name, value in state["run"].items():
+            setattr(self, name, value)
+        self.trace = Trace([TraceRow(**row) for row in state["trace"]])
+        for callback, its in zip(self._callbacks, state["callbacks"], strict=False):
+            if its is not None and hasattr(callback, "restore"):
+                callback.restore(its)
+        self._rewind(state)
+        has_ended = state["solver"] is None
+        self._is_over = has_ended or self._epoch >= self._epochs
+        if not self._is_over:
+            self.status = "stalled"
+        elif not has_ended:
+            self.status = "epochs"
+        _log.info("goes on after epoch %d, from the checkpoint of a run that was %s", self._epoch, self.status)
+
+    def _rewind(self, state: dict[str, Any]) -> None:
+        """The random numbers and counts of then; the clocks go on from then."""
+        self._rng.bit_generator.state = state["rng"]
+        counts, objective, (seconds, cpu, evaluated) = state["counts"], self._objective, state["clocks"]
+        self._counts_before = Counts(**{name: n - counts[name] for name, n in asdict(objective.counts).items()})
+        self._start, self._cpu_start = time.perf_counter() - seconds, time.process_time() - cpu
+        self._evaluated_before = objective.clock.evaluations - evaluated
+
+
+_ENDED = ("converged", "stationary", "stalled")  # nothing comes after these
+_KEPT = ("_epoch", "_last_row", "_best", "_best_w", "_dual", "status")
+
+
+class _Over(BaseException):
+    """Ends a run between two epochs, when its checkpoint is written."""
 
 
 def _is_true(answer: object) -> bool:

@@ -11,6 +11,7 @@ from casimir._native import core
 from casimir.losses import Loss
 from casimir.objective import Objective
 from casimir.penalties import Penalty
+from casimir.persistence.state import keeps
 from casimir.problems import Problem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Smoothing
@@ -22,6 +23,7 @@ from casimir.solvers.steps import Averaged, Seen, fused_arguments, fused_sum, gr
 _ROUNDING = 1e-12  # relative changes that mean nothing
 
 
+@keeps
 @dataclass(frozen=True, eq=False)
 class Table:
     """marginals  float64[m]: every example's last answer u_i

@@ -14,7 +14,7 @@ from casimir.penalties import require
 from casimir.problems import DualIterate, PotentialBlocks
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
-from casimir.solvers.bcfw import check_no_start, dual_start
+from casimir.solvers.bcfw import check_no_start, dual_start, restore
 
 _BYTES = 16  # of a part: its log-potential and its marginal
 
@@ -78,7 +78,9 @@ def ascend(
 ) -> None:
     """Epochs from w = 0 until the monitor has seen enough of w and the dual point of the blocks."""
     iterate = dual_start(objective.penalty, objective.n_params)
+    restore(monitor, blocks, iterate)
     while True:
+        monitor.rest((blocks, iterate))
         epoch(iterate)
         if not monitor.is_due:
             monitor.skip()

@@ -62,7 +62,10 @@ class SGD:
         averaged = None if self.averaging == "none" else Averaged(aligned_zeros(objective.n_params))
         dual = objective.trivial_dual()
         done, cost = 0, 0.0
+        if monitor.resumed is not None:
+            w, averaged, dual, done, cost = monitor.resumed
         while True:
+            monitor.rest((w, averaged, dual, done, cost))
             t = np.arange(done + 1, done + n + 1)
             gamma, weights = self.schedule.steps(t, lam), self._weights(t)
             order = drawn(objective, rng, self.sampling)

@@ -15,6 +15,7 @@ import numpy as np
 from casimir._native import core
 from casimir.losses import Loss
 from casimir.penalties import Penalty
+from casimir.persistence.state import keeps
 from casimir.problems import Problem, core_penalty, core_smoothing
 from casimir.scores import FloatArray, IntArray
 
@@ -33,6 +34,7 @@ class Seen(NamedTuple):
         return Seen(self.loss + other.loss, self.cost + other.cost, self.max_loss + other.max_loss)
 
 
+@keeps
 @dataclass(slots=True)
 class Averaged:
     """A weighted sum of iterates that is cheap to keep: sum_t a_t w_t = mass w - q, with total = sum_t a_t."""

@@ -43,10 +43,20 @@ class Subproblems:
         self, inner: Inner, epochs: int, rng: np.random.Generator, first: InnerState, first_loss: Loss
     ) -> None:
         self.inner, self.epochs, self.rng, self.before = inner, epochs, rng, first
-        self._first, self._first_loss = first, first_loss
+        self._first: InnerState | None = first
+        self._first_loss = first_loss
         self.seen: list[Evaluation] = []
         self._has_warned = False
         self._knows_steps = getattr(inner, "lipschitz", None) is not None and hasattr(inner, "advance")
+
+    @property
+    def manner(self) -> tuple[bool, bool]:
+        """What counts beside `before`: whether that is the first state, and whether there was a warning."""
+        return self.before is self._first, self._has_warned
+
+    def restore(self, is_first: bool, has_warned: bool) -> None:
+        """Of new ones, that were given the `before` of then."""
+        self._first, self._has_warned = self.before if is_first else None, has_warned
 
     def solve(
         self,
@@ -59,8 +69,8 @@ class Subproblems:
         report: bool,
     ) -> Solved:
         """So many epochs without delta; else epochs until |grad|^2 <= (lam + kappa) delta kappa |w - z|^2."""
-        if self.before is self._first and start is self._first.w and loss == self._first_loss:
-            state = self._first  # the centre is there, so that the subproblem's square is 0
+        if self.before is self._first and start is self.before.w and loss == self._first_loss:
+            state = self.before  # the centre is there, so that the subproblem's square is 0
         else:
             state = self.inner.start(problem, loss, start, self.rng, self.before)
         self.seen = [state.evaluation]

@@ -43,6 +43,7 @@ SLOW = 0.3  # a gain below this share of F_mu - F is slow,
 _PATIENCE = 2  # and so many slow epochs end a stage
 _NEGLIGIBLE = 0.05  # F_mu - F is small below this share of F - D
 _RAY_PAUSE = 3  # epochs after which a length that was right is looked at again
+_KEPT = ("here", "before", "mu", "first_mu", "lipschitz", "slow", "next_ray", "restarts", "k", "alpha", "dual")
 SMALLEST_MU = 1e-7  # relative to the first: scores over mu keep half of their digits, and so do certificates
 
 
@@ -85,7 +86,8 @@ class Untuned:
         self.is_smoothed = needs_smoothing(objective, self.inner.smoothing)
         self.has_stages = self.is_smoothed and settings.mu is None
         self.slow, self.next_ray, self.restarts = 0, 0, 0
-        self._begin(w0)
+        if monitor.resumed is None:
+            self._begin(w0)
 
     alpha: float | None
 
@@ -127,10 +129,18 @@ class Untuned:
             return found.smoothed
         return value_at(self.objective, state.w)
 
+    def state(self) -> Any:
+        return {name: getattr(self, name) for name in _KEPT}
+
     def run(self) -> None:
-        value = self._value(self.here)
-        kappa = self._kappa()
-        while not self._report(value, kappa):
+        if self.monitor.resumed is None:
+            value = self._value(self.here)
+            is_over = self._report(value, self._kappa())
+        else:
+            (own, value), is_over = self.monitor.resumed, False
+            vars(self).update(own)
+        while not is_over:
+            self.monitor.rest((self, value))
             self.k += 1
             self._follow_sequence()
             kappa, old, old_value = self._kappa(), self.here, value
@@ -139,6 +149,7 @@ class Untuned:
                 self._shrink()
             value = self._value(self.here)
             self._end_stage(old, old_value, value)
+            is_over = self._report(value, kappa)
 
     def _report(self, value: float, kappa: float) -> bool:
         found, gamma = self.here.evaluation, None

@@ -19,8 +19,7 @@ The evaluation of t after a pass is for the certificate and the trace alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +45,10 @@ _FIRST_LOOK, _OFTEN = 3, 4  # pass after which L is looked at first, and every s
 _ASKED = 2.0  # on 2 sqrt(n) examples
 _NOISE = 0.05  # of F_mu - F is what noise may cost: 0.02 to 0.07 at the best L on CoNLL-2003, news, multiclass
 _FALL, _GROWTH = 0.8, 4.0  # of L at one look
+_KEPT = (
+    *("t", "t_before", "z", "mu", "first_mu", "lipschitz", "value", "smoothed_value", "table", "alpha", "slow", "k"),
+    *("coming", "dual"),
+)
 _RISE = 1.1  # F_mu that rises by a tenth from pass to pass: steps are too long
 
 
@@ -68,9 +71,10 @@ class UntunedSAGA:
         self.alpha: float | None = None
         self.slow, self.k = 0, 1
         self.steps = max(objective.n_active // 2, _FEWEST_STEPS)
-        self.stream = _examples(objective, rng)
+        self.coming: IntArray = np.zeros(0, dtype=np.int64)  # the rest of the permutation
         self.dual = objective.trivial_dual()
-        self._begin(w0)
+        if monitor.resumed is None:
+            self._begin(w0)
 
     def _begin(self, w0: FloatArray) -> None:
         objective = self.objective
@@ -91,9 +95,17 @@ class UntunedSAGA:
     def loss(self) -> Loss:
         return smoothed(self.objective.loss, self.inner.smoothing, self.mu)
 
+    def state(self) -> Any:
+        return {name: getattr(self, name) for name in _KEPT}
+
     def run(self) -> None:
-        kappa = self._kappa()
-        while not self._report(kappa):
+        kappa, is_over = 0.0, False
+        if self.monitor.resumed is None:
+            is_over = self._report(self._kappa())
+        else:
+            vars(self).update(self.monitor.resumed)
+        while not is_over:
+            self.monitor.rest(self)
             self.k += 1
             if self.is_smoothed and callable(self.settings.mu):
                 self.mu = max(self.settings.mu(self.k - 1), SMALLEST_MU * self.first_mu)
@@ -106,6 +118,7 @@ class UntunedSAGA:
                 gain = self.smoothed_value - smoothed_value
                 self._adapt(_NOISE * (smoothed_value - value if self.is_smoothed else gain))
             self._judge(value, smoothed_value)
+            is_over = self._report(kappa)
 
     def _report(self, kappa: float) -> bool:
         """An evaluation of its own: nothing in it is used by the steps."""
@@ -136,13 +149,20 @@ class UntunedSAGA:
     def _half_pass(self, kappa: float) -> Seen:
         penalty = self.objective.penalty
         problem = self.objective.with_penalty(Proximal(penalty, kappa, self.z)) if kappa > 0.0 else self.objective
-        order: IntArray = np.fromiter(islice(self.stream, self.steps), dtype=np.int64)
+        order = self._next_examples()
         swept: tuple[FloatArray, Seen] = self.inner.sweep(problem, self.loss, self.z, order, self.lipschitz, self.table)
         t, seen = nearest_allowed(penalty, swept[0]), swept[1]
         beta, self.alpha = extrapolation(self.alpha, self.settings.alpha0, penalty.strong_convexity, kappa)
         self.t_before, self.t = self.t, t
         self.z = nearest_allowed(penalty, t + beta * (t - self.t_before))
         return seen
+
+    def _next_examples(self) -> IntArray:
+        """One permutation runs on after another."""
+        while len(self.coming) < self.steps:
+            self.coming = np.concatenate([self.coming, self.objective.permutation(self.rng)])
+        order, self.coming = self.coming[: self.steps], self.coming[self.steps :]
+        return order
 
     def _met(self, seen: Seen, steps: int) -> tuple[float, float]:
         """(F, F_mu), about, by the losses that the pass has met on its way and the penalty at its end."""
@@ -181,12 +201,6 @@ class UntunedSAGA:
             self.slow, self.mu = 0, self.mu / 2.0
             if self.is_free:
                 self.lipschitz *= 2.0
-
-
-def _examples(objective: Objective, rng: np.random.Generator) -> Iterator[int]:
-    """One permutation after another."""
-    while True:
-        yield from objective.permutation(rng).tolist()
 
 
 def _at_the_truth(objective: Objective, loss: Loss) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,12 +90,25 @@ class Fit:
     tol: float = opt("Certified relative gap at which to stop.", 1e-2, metavar="X", low=0.0)
     epochs: int | None = opt("Stop after this many epochs at the latest. Default: 500.", metavar="N", low=1)
     seed: int = opt("Seed of everything random.", 0, metavar="N", low=0)
+    checkpoint: Path | None = opt(
+        "Folder to keep in where training stands, every minute and when it is interrupted; the same command goes on "
+        "from what it finds there.",
+        metavar="DIR",
+    )
 
     def training(self, n: int, callbacks: Iterable[Callback] = ()) -> Training:
         """For the `train` function of a task, on n examples."""
+        from casimir.solvers.checkpoint import Checkpoint
         from casimir.tasks.training import Training
 
-        return Training(lam_of(self.lam, n), self.solver, self.tol, self.epochs, self.seed, tuple(callbacks))
+        kept = Checkpoint.of(self.checkpoint)
+        return Training(lam_of(self.lam, n), self.solver, self.tol, self.epochs, self.seed, tuple(callbacks), kept)
+
+    def part(self, name: str | None) -> Fit:
+        """For one model of several: a checkpoint of its own; None: without one."""
+        if self.checkpoint is None:
+            return self
+        return replace(self, checkpoint=None if name is None else self.checkpoint / name)
 
 
 @dataclass(frozen=True)

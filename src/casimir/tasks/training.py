@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # solvers are loaded when something is trained
     from casimir.objective import Objective
     from casimir.solvers import Result, Trace
     from casimir.solvers.base import Solver
+    from casimir.solvers.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Training:
     lam        regularisation; None is the task's own default
     epochs     at most; None is the task's own default, 500 as a rule
     callbacks  as in `minimize`, or as in `SequenceTagger.fit` where that is what is trained
+    checkpoint as in `minimize`; a task that trains several models takes parts of it
     """
 
     lam: float | None = None
@@ -118,6 +120,11 @@ class Training:
     epochs: int | None = None
     seed: int = 0
     callbacks: tuple[Any, ...] = ()
+    checkpoint: Checkpoint | None = None
+
+    def part(self, name: str) -> Training:
+        """For one model of several: the same with a checkpoint of its own."""
+        return self if self.checkpoint is None else replace(self, checkpoint=self.checkpoint.part(name))
 
     def lam_or(self, default: float) -> float:
         """The regularisation, or the task's own."""
@@ -137,6 +144,7 @@ class Training:
             tol=self.tol,
             random_state=self.seed,
             max_epochs=self.epochs_or(),
+            checkpoint=self.checkpoint,
             **parameters,
         )
 
@@ -154,7 +162,8 @@ def fit(objective: Objective, how: Training = DEFAULT, w0: FloatArray | None = N
 
     try:
         solver = choose(how.solver, objective)
-        result = minimize(objective, solver, how.epochs_or(), how.tol, how.seed, how.callbacks, w0=w0)
+        options = how.epochs_or(), how.tol, how.seed, how.callbacks
+        result = minimize(objective, solver, *options, w0=w0, checkpoint=how.checkpoint)
     except Intractable as error:
         if isinstance(how.solver, str):
             raise Intractable(

@@ -65,6 +65,12 @@ class TorchModel:
         if rowwise and (collate is not None or lengths is not None):
             raise ValueError("rowwise=True stacks the rows itself; leave collate and lengths out.")
 
+    def fingerprint(self) -> Any:
+        """What the scores depend on beside w: the module, but not the values of its parameters, and the inputs."""
+        shapes = [(name, tuple(p.shape), str(p.dtype)) for name, p in self.module.named_parameters()]
+        how = self.collate, self.lengths, self.rowwise, self.batch_size
+        return repr(self.module), shapes, dict(self.module.named_buffers()), how, self.inputs
+
     @property
     def n_examples(self) -> int:
         return len(self.inputs)

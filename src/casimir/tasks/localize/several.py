@@ -91,12 +91,12 @@ def train_classes(
     """
     total = sum(map(len, candidates.values()))
     models: list[LocalizeModel] = []
-    for name, own in candidates.items():
+    for k, (name, own) in enumerate(candidates.items()):
         if not len(own):
             raise ValueError(f"No picture to train on has an object of the class {name!r}. Leave the class out.")
         begin(name, len(own))
         share = None if how.lam is None else how.lam * total / len(own)
-        models.append(train(own, descriptor, replace(how, lam=share), target=name, **settings))
+        models.append(train(own, descriptor, replace(how.part(f"class-{k}"), lam=share), target=name, **settings))
         if models[-1].run.status == "interrupted":
             break
     return ClassModels(models)

@@ -191,6 +191,7 @@ def train(
     from sklearn.base import clone
 
     from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.solvers.checkpoint import Checkpoint, part_of
 
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
@@ -202,7 +203,7 @@ def train(
     boosts = [plan.fit(fresh, tokens if has_documents else tokens.apart(), has_documents, callbacks), 0.0]
     alone = None
     if has_documents and fresh.status_ != "interrupted":
-        alone = clone(fresh)
+        alone = clone(fresh).set_params(checkpoint=part_of(Checkpoint.of(fresh.checkpoint), "alone"))
         boosts[1] = plan.fit(alone, tokens.apart(), False)
     about = (features, corpus.columns, wanted, corpus.scheme, layout, kind)
     return TagModel(fresh, *about, alone, lexicons, (boosts[0], boosts[1]), corpus.width)

@@ -100,16 +100,18 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
         boost = with_columns(dev, o.columns)
     elif boost == AUTO:
         rest, judge = held_out_part(kept, given.fit.seed)
-        boost = model.train(rest, _tagger(rest, given), boost=judge, **wanted).boosts[0]
+        boost = model.train(rest, _tagger(rest, given, "boost"), boost=judge, **wanted).boosts[0]
     trained = model.train(kept, _tagger(kept, given), callbacks=callbacks, boost=boost, **wanted)
     _tell_boost(trained, given)
     return trained
 
 
-def _tagger(corpus: Corpus, given: Given) -> SequenceTagger:
+def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> SequenceTagger:
+    """part: of the checkpoint, for one that is not the model itself."""
+    fit = given.fit if part is None else given.fit.part(part)
     o, features = given.options, features_of(given.options, corpus, given.encoding)
     labels = {one for tags in corpus.labels_for(Scheme(o.scheme) if corpus.scheme else None) for one in tags}
-    return given.fit.training(len(corpus)).tagger(
+    return fit.training(len(corpus)).tagger(
         _LAM / len(corpus),
         loss=o.loss,
         n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS.get(features.name, _OWN_BUCKETS),
