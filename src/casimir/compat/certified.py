@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from casimir._outputs import Outputs
 from casimir.compat.log import TrainingLog
 from casimir.compat.masks import KeptPairs
