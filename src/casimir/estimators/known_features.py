@@ -14,7 +14,7 @@ from casimir.features import PackedSequences
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
 
-_WORTH_IT = 0.7  # share of features with weights below which rows of their own pay for the detour
+_SHARE, _BYTES = 0.7, 2**20  # rows of their own pay for the detour below this share, and where they save a megabyte
 _WORD = 64  # bits
 
 
@@ -40,7 +40,8 @@ class KnownFeatures:
         given = WeightRows(n_features if used is None else len(used), n_labels, CHAIN_ENDS)
         rows = given.padded(w)
         there = np.flatnonzero(rows[: given.n_features].any(axis=1))
-        if len(there) < _WORTH_IT * n_features:
+        saved = (n_features - len(there)) * given.stride * w.itemsize
+        if len(there) < _SHARE * n_features and saved >= _BYTES:
             there = there if len(there) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
             own = WeightRows(len(there), n_labels, CHAIN_ENDS)
             kept = aligned_zeros(own.n_params)
