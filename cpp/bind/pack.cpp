@@ -8,7 +8,9 @@
 
 #include "bind.hpp"
 #include "features/feature_table.hpp"
+#include "features/known_features.hpp"
 #include "features/packer.hpp"
+#include "offsets.hpp"
 #include "packed.hpp"
 
 namespace {
@@ -270,6 +272,22 @@ nb::tuple pack(nb::handle sequences, casimir::FeatureIndex index, std::string_vi
   return packed_tuple(std::move(walker).finish());
 }
 
+nb::object known_tokens(InArray<int64_t, nb::ndim<1>> indptr, InArray<uint32_t, nb::ndim<1>> indices,
+                        InArray<uint64_t, nb::ndim<1>> there, InArray<uint32_t, nb::ndim<1>> before) {
+  if (indptr.size() < 1) throw std::invalid_argument("indptr needs at least one entry.");
+  check_offsets(indptr.data(), indptr.size(), static_cast<int64_t>(indices.size()), true, "indptr");
+  if (before.size() != there.size()) throw std::invalid_argument("before needs a number per word of there.");
+  casimir::KnownTokens found;
+  {
+    nb::gil_scoped_release release;
+    const casimir::KnownFeatures known{there.data(), before.data(), there.size()};
+    found = casimir::known_tokens(known, indptr.data(), indptr.size() - 1, indices.data());
+  }
+  const size_t tokens = found.indptr.size(), count = found.rows.size();
+  return nb::make_tuple(make_frozen_array(std::move(found.indptr), {tokens}),
+                        make_frozen_array(std::move(found.rows), {count}));
+}
+
 }  // namespace
 
 void bind_pack(nb::module_& m) {
@@ -349,4 +367,7 @@ void bind_pack(nb::module_& m) {
       },
       nb::arg("indices").noconvert(), nb::arg("number").noconvert(),
       "indices[j] = number[indices[j]] in the memory of packed features that nobody reads any more.");
+  m.def("known_tokens", &known_tokens, nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(),
+        nb::arg("there").noconvert(), nb::arg("before").noconvert(),
+        "(indptr, rows) of the features whose bit is set in `there`; before has the bits set before each word.");
 }

@@ -7,9 +7,68 @@
 #endif
 
 #include "base/simplex.hpp"
+#include "base/sparse_vector.hpp"
 #include "bind.hpp"
 
+namespace {
+
+using casimir::SparseVector;
+using Vector = InArray<double, nb::ndim<1>>;
+
+void check_size(const SparseVector& x, std::size_t size) {
+  if (static_cast<std::int64_t>(size) != x.size())
+    throw std::invalid_argument("SparseVector needs a vector of its own length.");
+}
+
+void bind_sparse_vector(nb::module_& m) {
+  nb::class_<SparseVector>(m, "SparseVector", "float64[n] by its numbers other than 0.")
+      .def(
+          "__init__",
+          [](SparseVector* self, Vector x) {
+            nb::gil_scoped_release release;
+            new (self) SparseVector(x.data(), static_cast<std::int64_t>(x.size()));
+          },
+          nb::arg("x").noconvert())
+      .def("__len__", &SparseVector::size)
+      .def_prop_ro("nbytes", &SparseVector::bytes, "Bytes of memory.")
+      .def(
+          "write",
+          [](const SparseVector& self, InOutArray<double, nb::ndim<1>> out) {
+            check_size(self, out.size());
+            nb::gil_scoped_release release;
+            self.write(out.data());
+          },
+          nb::arg("out").noconvert(), "out = self.")
+      .def(
+          "mix",
+          [](SparseVector& self, double a, double b, Vector y) {
+            check_size(self, y.size());
+            nb::gil_scoped_release release;
+            self.mix(a, b, y.data());
+          },
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "self = a self + b y.")
+      .def(
+          "add_to",
+          [](const SparseVector& self, double a, double b, InOutArray<double, nb::ndim<1>> y) {
+            check_size(self, y.size());
+            nb::gil_scoped_release release;
+            self.add_to(a, b, y.data());
+          },
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "y = a self + b y.")
+      .def(
+          "products_of_sum",
+          [](const SparseVector& self, double a, double b, Vector y) {
+            check_size(self, y.size());
+            nb::gil_scoped_release release;
+            return self.products_of_sum(a, b, y.data());
+          },
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "(<g, g>, <g, y>) of g = a self + b y.");
+}
+
+}  // namespace
+
 void bind_vectors(nb::module_& m) {
+  bind_sparse_vector(m);
   m.def(
       "dot",
       [](InArray<double, nb::ndim<1>> a, InArray<double, nb::ndim<1>> b) {

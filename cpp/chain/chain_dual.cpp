@@ -101,8 +101,9 @@ void ChainDual::add_products(std::int64_t i, std::size_t k) {
   for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double sign) { of_edges_[cell] += sign; });
   score_outputs(i, of_nodes_.data(), of_edges_.data(), products_);
   for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double) { of_edges_[cell] = 0.0; });
-  double* row = own.products.add();
-  for (std::size_t l = 0; l <= k; ++l) row[l] = products_[l] - products_[0];
+  const double of_truth = products_[0];
+  for (double& product : products_) product -= of_truth;
+  own.products.add(products_.data());
 }
 
 /// direction += amount (output `to` less output `from`)

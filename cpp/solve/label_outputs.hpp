@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/reserve.hpp"
 #include "solve/dual_passes.hpp"
 
 namespace casimir {
@@ -42,6 +43,7 @@ struct LabelOutputs : CachedOutputs {
     for (std::int64_t v = 0; v < p; ++v)
       if (y[v] != labels[static_cast<std::size_t>(v)] && !differs_at(v))
         nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), v), static_cast<std::int32_t>(v));
+    reserve_more(labels, static_cast<std::size_t>(p));
     labels.insert(labels.end(), y, y + p);
     return CachedOutputs::add(its_cost);
   }

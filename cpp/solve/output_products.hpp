@@ -2,8 +2,11 @@
 // and what it does to the scores of all, without a look at weights or features.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
+
+#include "base/reserve.hpp"
 
 namespace casimir {
 
@@ -15,12 +18,19 @@ class OutputProducts {
   std::size_t count() const { return count_; }
   const std::vector<double>& cells() const { return cells_; }
 
-  double operator()(std::size_t k, std::size_t l) const { return k < l ? cells_[start(l) + k] : cells_[start(k) + l]; }
+  double operator()(std::size_t k, std::size_t l) const {
+    const std::size_t cell = k < l ? start(l) + k : start(k) + l;
+    return wide_.empty() ? narrow_[cell] : wide_[cell];
+  }
 
-  /// Adds an output: the products with those before it and with itself, which the caller writes.
-  double* add() {
-    cells_.resize(start(count_ + 1));
-    return cells_.data() + start(count_++);
+  /// Adds an output: the products with those before it and with itself.
+  void add(const double* products) {
+    const double* end = products + ++count_;
+    if (wide_.empty() && std::all_of(products, end, [](double x) { return static_cast<float>(x) == x; }))
+      return append(narrow_, products, end);
+    if (wide_.empty()) wide_.assign(narrow_.begin(), narrow_.end());
+    narrow_ = {};
+    append(wide_, products, end);
   }
 
   /// |a_k - a_l|^2
@@ -34,14 +44,23 @@ class OutputProducts {
   }
 
   void prefetch() const {
-    constexpr std::size_t line = 64 / sizeof(double);
-    for (std::size_t cell = 0; cell < cells_.size(); cell += line) __builtin_prefetch(cells_.data() + cell);
+    constexpr std::size_t line = 64 / sizeof(float);
+    for (std::size_t cell = 0; cell < narrow_.size(); cell += line) __builtin_prefetch(narrow_.data() + cell);
+    for (std::size_t cell = 0; cell < wide_.size(); cell += line / 2) __builtin_prefetch(wide_.data() + cell);
   }
 
  private:
   static std::size_t start(std::size_t k) { return k * (k + 1) / 2; }
 
-  std::vector<double> cells_;  // [count][up to itself]
+  template <class Cell>
+  static void append(std::vector<Cell>& cells, const double* begin, const double* end) {
+    reserve_more(cells, static_cast<std::size_t>(end - begin));
+    for (; begin != end; ++begin) cells.push_back(static_cast<Cell>(*begin));
+  }
+
+  // [count][up to itself], in one of these:
+  std::vector<float> narrow_;  // as long as no product is rounded, as those of features without values
+  std::vector<double> wide_;
   std::size_t count_ = 0;
 };
 

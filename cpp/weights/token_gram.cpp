@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 namespace casimir {
 namespace {
@@ -16,10 +17,10 @@ TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
     offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() ? total : -1);
-    if (has(i)) total += p * p;
+    if (has(i)) total += cell(p, 0);
   }
   const bool binary = !tokens.data().features.values;
-  (binary ? counts_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total)));
+  binary ? small_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total));
   Scratch scratch;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i)
     if (has(i)) fill(i, scratch);
@@ -52,15 +53,29 @@ void TokenGram::fill(std::int64_t i, Scratch& scratch) {
       }
   }
   for (std::int64_t t = 0; t < p; ++t) table[static_cast<std::size_t>(t * p + t)] += end_scores(i, t);
-  const std::int64_t offset = offset_[static_cast<std::size_t>(i)];
-  if (x.values) {
-    std::copy(table.begin(), table.end(), table_.begin() + offset);
-    return;
+  keep(i, scratch);
+}
+
+/// The lower triangle of the scratch table becomes that of example i.
+void TokenGram::keep(std::int64_t i, const Scratch& scratch) {
+  const std::vector<double>& table = scratch.table;
+  const std::int64_t p = tokens_.length(i), offset = offset_[static_cast<std::size_t>(i)];
+  if (table_.empty()) {
+    const double most = *std::max_element(table.begin(), table.end());
+    if (most > std::numeric_limits<std::uint16_t>::max())
+      throw std::invalid_argument("a token has too many features for the dual solver.");
+    if (most > std::numeric_limits<std::uint8_t>::max() && counts_.empty()) {
+      counts_.assign(small_.begin(), small_.end());
+      small_ = {};
+    }
   }
-  if (*std::max_element(table.begin(), table.end()) > std::numeric_limits<std::uint16_t>::max())
-    throw std::invalid_argument("a token has too many features for the dual solver.");
-  std::transform(table.begin(), table.end(), counts_.begin() + offset,
-                 [](double count) { return static_cast<std::uint16_t>(count); });
+  const auto copy = [&](auto& kept) {
+    using Cell = std::decay_t<decltype(kept[0])>;
+    for (std::int64_t s = 0; s < p; ++s)
+      std::transform(table.begin() + s * p, table.begin() + s * p + s + 1, kept.begin() + offset + cell(s, 0),
+                     [](double product) { return static_cast<Cell>(product); });
+  };
+  !small_.empty() ? copy(small_) : table_.empty() ? copy(counts_) : copy(table_);
 }
 
 }  // namespace casimir

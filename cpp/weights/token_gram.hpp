@@ -1,6 +1,7 @@
 // Inner products of the tokens of each example, for block norms and the change of an example's own scores.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,8 +20,9 @@ class TokenGram {
 
   /// <x_s, x_t> of tokens of an example with a table.
   double operator()(std::int64_t i, std::int64_t s, std::int64_t t) const {
-    const auto cell = static_cast<std::size_t>(offset_[static_cast<std::size_t>(i)] + s * tokens_.length(i) + t);
-    return table_.empty() ? counts_[cell] : table_[cell];
+    const std::int64_t place = offset_[static_cast<std::size_t>(i)] + cell(std::max(s, t), std::min(s, t));
+    const auto at = static_cast<std::size_t>(place);
+    return !small_.empty() ? small_[at] : table_.empty() ? counts_[at] : table_[at];
   }
 
   /// Start and stop scores count as features of the first and last token.
@@ -35,12 +37,18 @@ class TokenGram {
     std::vector<double> table;                                    // [p][p]
   };
 
+  /// Of a table's lower triangle, s >= t.
+  static std::int64_t cell(std::int64_t s, std::int64_t t) { return s * (s + 1) / 2 + t; }
+
   void fill(std::int64_t i, Scratch& scratch);
+  void keep(std::int64_t i, const Scratch& scratch);
 
   const LinearTokens& tokens_;
   bool has_ends_;
-  std::vector<std::uint16_t> counts_;  // [p][p] of short examples: shared features, when all values are 1
-  std::vector<double> table_;          // the same for real-valued features
+  // The lower triangles of [p][p] of short examples, in one of these:
+  std::vector<std::uint8_t> small_;    // shared features, when all values are 1
+  std::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
+  std::vector<double> table_;          // of real-valued features
   std::vector<std::int64_t> offset_;   // -1: the example is too long for one
 };
 

@@ -37,7 +37,11 @@ class Progress:
             from rich.progress import Progress as Bar
             from rich.progress import SpinnerColumn, TextColumn
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.elapsed:.0f} s"))
+            columns = (
+                SpinnerColumn(finished_text=" "),
+                TextColumn("{task.description}"),
+                TextColumn("{task.elapsed:.0f} s"),
+            )
             self._bar = Bar(*columns, console=self._console, refresh_per_second=8)
             self._bar.add_task("training")
             self._bar.start()
@@ -47,6 +51,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], total=1, completed=1)  # the line stays, without the spinner
             self._bar.stop()
             self._bar = None
 

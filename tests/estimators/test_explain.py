@@ -66,7 +66,8 @@ def test_any_labels_can_be_held_against_any_others() -> None:
 def test_label_scores_are_those_of_the_model() -> None:
     tagger = fitted()
     found, packed = tagger.explain(X[0]), cs.pack(X[:1])
-    expected = cs.LinearChainModel(packed, 3).scores(tagger.predictor_.w).nodes
+    model = cs.LinearChainModel(packed, 3)
+    expected = model.scores(model.weights.weights(tagger.predictor_.rows)).nodes
     np.testing.assert_allclose(found.label_scores, expected, atol=1e-12)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from problems import chain_parts
 
 import casimir as cs
+import casimir.solvers.dual_proximal as dual_proximal
 from casimir.estimators.compact import UsedFeatures
 from casimir.solvers.kept import Kept
 
@@ -30,12 +32,51 @@ def test_numbers_in_place_are_those_of_a_copy() -> None:
     assert len(given.indices) == 0
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.9])
-def test_kept_weights_come_back_bit_by_bit(share: float) -> None:
-    rng = np.random.default_rng(0)
-    w = np.where(rng.random(1000) < share, rng.normal(size=1000), 0.0)
+def _weights(n: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    w = np.where(rng.random(n) < share, rng.normal(size=n), 0.0)
     w[:3] = -0.0, 0.0, 5e-324
+    return w
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9, 1.0])
+@pytest.mark.parametrize("n", [3, 64, 1000, 4096, 9001])
+def test_kept_weights_come_back_bit_by_bit(n: int, share: float) -> None:
+    w = _weights(n, share, np.random.default_rng(0))
     kept = Kept.of(w)
     w_before, w[:] = w.copy(), 7.0
     np.testing.assert_array_equal(kept.vector().view(np.int64), w_before.view(np.int64))
-    assert (kept.there is None) == (share > 0.5)
+    kept.write(w)
+    np.testing.assert_array_equal(w.view(np.int64), w_before.view(np.int64))
+
+
+def test_kept_weights_need_little_memory_where_most_are_zero() -> None:
+    rng = np.random.default_rng(0)
+    assert Kept.of(_weights(10**5, 0.1, rng)).nbytes < 0.13 * 8e5
+    assert Kept.of(_weights(10**5, 1.0, rng)).nbytes < 1.03 * 8e5
+
+
+@pytest.mark.parametrize(("share", "other"), [(0.0, 0.3), (0.1, 0.1), (0.4, 1.0), (1.0, 0.1)])
+def test_sums_with_kept_weights_are_those_of_arrays(share: float, other: float) -> None:
+    rng = np.random.default_rng(1)
+    v, y = _weights(9001, share, rng), _weights(9001, other, rng)
+    kept, total = Kept.of(v), 0.3 * v - 1.7 * y
+    near = {"rtol": 1e-14, "atol": 1e-14}
+    np.testing.assert_allclose(kept.products_of_sum(0.3, -1.7, y), [total @ total, total @ y], rtol=1e-12)
+    changed = y.copy()
+    kept.add_to(changed, 0.3, -1.7)
+    np.testing.assert_allclose(changed, total, **near)
+    kept.mix(0.3, -1.7, y)
+    np.testing.assert_allclose(kept.vector(), total, **near)
+
+
+@pytest.mark.parametrize("lam", [0.1, 1e-4])
+def test_the_solver_does_the_same_with_kept_vectors_and_with_arrays(
+    lam: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objective = chain_parts(n=30, n_labels=3).objective(lam)
+    kept = cs.minimize(objective, cs.DualProximal(), epochs=20, tol=0.0)
+    monkeypatch.setattr(dual_proximal, "_keeps", lambda *_: False)
+    arrays = cs.minimize(objective, cs.DualProximal(), epochs=20, tol=0.0)
+    assert len(kept.trace) == len(arrays.trace) > 2
+    np.testing.assert_allclose(kept.trace["dual"], arrays.trace["dual"], rtol=1e-9)
+    np.testing.assert_allclose(kept.w, arrays.w, atol=1e-9)

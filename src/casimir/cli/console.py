@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import textwrap
 import threading
 import time
 import traceback
@@ -45,8 +46,17 @@ def err() -> Console:
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """One line as it is: no markup, no wrapping."""
+    """One line as it is, without markup. A terminal gets it broken between words; paths stay in one piece."""
+    if console.is_terminal:
+        text = "\n".join(broken(line, console.width) for line in text.split("\n"))
     console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def broken(line: str, width: int) -> str:
+    """The line in pieces of at most so many characters, where it has blanks to break at."""
+    if len(line) <= width:
+        return line
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from casimir._arrays import aligned_zeros
 from casimir._native import core
+from casimir.estimators.known_features import KnownFeatures
 from casimir.features import PackedSequences
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
 from casimir.scores import FloatArray, IntArray
@@ -67,21 +67,20 @@ class UsedFeatures:
         small = PackedSequences.unchecked(X.offsets, indptr, number[X.indices[kept]], values, len(used))
         return cls(X.n_features, used), small
 
-    def expand(self, w: FloatArray, n_labels: int, onto: FloatArray | None = None) -> FloatArray:
-        """The weights of all features from those of the used ones, in memory of their own: solvers change w later.
+    def known(
+        self, w: FloatArray, n_labels: int, onto: FloatArray | None = None
+    ) -> tuple[FloatArray, KnownFeatures | None]:
+        """The weights of a predictor from those of the used features, in memory of their own: solvers change w later.
 
         onto  the weights of features that are not used; None: 0
         """
-        if self.used is None:
-            same = aligned_zeros(len(w))
-            same[:] = w
-            return same
+        if onto is None or self.used is None:
+            return KnownFeatures.of(w, n_labels, self.n_features, self.used)
         wide = WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)
-        if onto is not None:
-            layout, rest = WeightRows(self.n_features, n_labels, CHAIN_ENDS), np.ones(self.n_features, dtype=np.bool_)
-            rest[self.used] = False
-            layout.unary(wide)[rest] = layout.unary(onto)[rest]
-        return wide
+        layout, rest = WeightRows(self.n_features, n_labels, CHAIN_ENDS), np.ones(self.n_features, dtype=np.bool_)
+        rest[self.used] = False
+        layout.unary(wide)[rest] = layout.unary(onto)[rest]
+        return KnownFeatures.of(wide, n_labels, self.n_features)
 
     def compress(self, w: FloatArray, n_labels: int) -> FloatArray:
         """The weights of the used features from those of all."""

@@ -89,8 +89,8 @@ class Confidence:
 
 def scored(predictor: ChainPredictor, X: PackedSequences) -> Iterator[Scores]:
     """Scores of the sentences, so many at a time that marginals of their pairs fit in memory."""
-    for part in _parts(X, predictor.cells):
-        features = part.offsets, part.indptr, part.indices, part.values, predictor.n_features
+    for part in _parts(predictor.in_rows(X), predictor.cells):
+        features = part.offsets, part.indptr, part.indices, part.values, part.n_features
         threads = predictor.threads or n_threads()
         nodes = core.linear_chain_scores(*features, len(predictor.classes), predictor.w, threads)
         yield Scores.unchecked(nodes, part.offsets, predictor.transitions.copy())

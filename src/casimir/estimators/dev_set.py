@@ -14,7 +14,6 @@ from casimir.estimators.span_schemes import write_spans
 from casimir.features import PackedSequences, pack
 from casimir.scores import FloatArray
 from casimir.solvers import TraceRow
-from casimir.solvers.kept import Kept
 
 
 def scorer_of(scoring: Any, classes: Sequence[Any]) -> Any:
@@ -71,13 +70,13 @@ class DevSet:
 
     def state(self) -> Any:
         """For checkpoints of the training."""
-        best = None if self.best is None else (self.best[0].as_dict(), Kept.of(self.best[1]))
+        best = None if self.best is None else (self.best[0].as_dict(), self.best[1])
         return self.scores, self.score, best, self._waited
 
     def restore(self, state: Any) -> None:
         """Go on from such a state."""
         self.scores, self.score, best, self._waited = state
-        self.best = None if best is None else (TraceRow(**best[0]), best[1].vector())
+        self.best = None if best is None else (TraceRow(**best[0]), best[1])
 
     def score_of(self, predictor: ChainPredictor) -> float:
         view = copy.copy(self.tagger)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from casimir._threads import n_threads
 from casimir._warnings import warn
 from casimir.estimators.confidence import Confidence
 from casimir.estimators.constraints import LabelRules
+from casimir.estimators.known_features import KnownFeatures
 from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.estimators.partial_labels import fixed_masks, right_labels
 from casimir.estimators.spans import SpanLabels
@@ -29,12 +30,13 @@ from casimir.vocabulary import Columns, Vocabulary
 class ChainPredictor(Confidence):
     """argmax_y score(x, y; w), its runners-up and its probabilities.
 
-    w            float64[d], as `LinearChainModel` reads it
+    w            float64[d], as `LinearChainModel` reads it, of the features that have a row
     classes      the L labels
     n_features   of the packed sequences it reads
     vocabulary   of the features; `Columns` where sentences are matrices; None: hashed
     rules        which label sequences are valid; None: all
     temperature  T of the probabilities p(y) ~ exp(score(x, y; w) / T)
+    known        the features that have a row of w; None: all
     """
 
     w: FloatArray
@@ -44,6 +46,7 @@ class ChainPredictor(Confidence):
     threads: int | None = None
     rules: LabelRules | None = None
     temperature: float = 1.0
+    known: KnownFeatures | None = None
 
     @cached_property
     def span_labels(self) -> SpanLabels:
@@ -52,17 +55,19 @@ class ChainPredictor(Confidence):
 
     @property
     def _weights(self) -> WeightRows:
-        return WeightRows(self.n_features, len(self.classes), CHAIN_ENDS)
+        n_rows = self.n_features if self.known is None else len(self.known.used)
+        return WeightRows(n_rows, len(self.classes), CHAIN_ENDS)
 
     @property
     def rows(self) -> FloatArray:
-        """float64[n_features + L + 2, L], a view of w: unary rows, transitions (from; to), start, stop."""
-        return self._weights.rows(self.w)
+        """float64[n_features + L + 2, L]: unary rows, transitions (from; to), start, stop."""
+        w = self.w if self.known is None else self.known.spread(self.w, len(self.classes))
+        return WeightRows(self.n_features, len(self.classes), CHAIN_ENDS).rows(w)
 
     @property
     def unary(self) -> FloatArray:
         """float64[n_features, L]"""
-        return self._weights.unary(self.w)
+        return self.rows[: self.n_features]
 
     @property
     def transitions(self) -> FloatArray:
@@ -88,6 +93,17 @@ class ChainPredictor(Confidence):
         n_features = len(rows) - len(classes) - CHAIN_ENDS
         w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
         return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature)
+
+    def compact(self) -> ChainPredictor:
+        """The same predictor without the rows that are 0, where this saves memory."""
+        if self.known is not None:
+            return self
+        w, known = KnownFeatures.of(self.w, len(self.classes), self.n_features)
+        return replace(self, w=w, known=known)
+
+    def in_rows(self, X: PackedSequences) -> PackedSequences:
+        """X in the features that have a row of w, by its number."""
+        return X if self.known is None else self.known.select(X)
 
     def pack(self, X: Any) -> PackedSequences:
         """X in the features of this model; features that it has never seen count for nothing."""
@@ -153,7 +169,8 @@ class ChainPredictor(Confidence):
 
     def _decode(self, X: PackedSequences, chain: Chain) -> IntArray:
         """The numbers of the best labels of all tokens, one sentence after another."""
-        features = X.offsets, X.indptr, X.indices, X.values, self.n_features
+        X = self.in_rows(X)
+        features = X.offsets, X.indptr, X.indices, X.values, X.n_features
         nodes, pairs = None, None
         if chain.is_constrained:
             forbidden = chain.forbidden(LinearChainModel(X, len(self.classes)).layout())

@@ -268,13 +268,14 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         w0 = None if wide is None else features.compress(wide, len(classes))
 
         def predictor(w: FloatArray) -> ChainPredictor:
-            full = features.expand(w, len(classes), wide if is_step else None)
-            return ChainPredictor(full, classes, packed.n_features, packed.vocabulary, self._threads(), rules)
+            own, known = features.known(w, len(classes), wide if is_step else None)
+            reads = packed.n_features, packed.vocabulary
+            return ChainPredictor(own, classes, *reads, self._threads(), rules, known=known)
 
         objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
         wrapped: list[Callback] = [_OfPredictor(callback, predictor) for callback in callbacks]
         result = self._minimized(objective, wrapped, w0, is_step=is_step)
-        del objective, compact  # their memory is free before the weights of all features come
+        del objective, compact  # their memory is free before the weights of a predictor come
         core.release_memory()
         self._set_result(result, predictor(result.w))
         warn_of_the_end(result, self.tol)

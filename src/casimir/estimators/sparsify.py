@@ -18,7 +18,8 @@ def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredic
     """
     if not 0.0 <= threshold < np.inf:
         raise ValueError(f"threshold={threshold!r}; it must be a number, 0 or larger.")
-    rows, n_features = predictor.rows.copy(), predictor.n_features
+    n_features = predictor.n_features
+    rows = predictor.rows.copy()
     unary = rows[:n_features]
     unary[np.abs(unary) <= threshold] = 0.0
     kept, vocabulary = np.arange(n_features), predictor.vocabulary
@@ -28,4 +29,4 @@ def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredic
         kept = kept if len(kept) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
     layout = WeightRows(len(kept), len(predictor.classes), CHAIN_ENDS)
     w = layout.weights(np.concatenate([unary[kept], rows[n_features:]]))
-    return replace(predictor, w=w, n_features=len(kept), vocabulary=vocabulary)
+    return replace(predictor, w=w, n_features=len(kept), vocabulary=vocabulary, known=None).compact()

@@ -74,7 +74,8 @@ def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) 
         raise _no_proper(error) from None
     vocabulary = _vocabulary(arrays, hash_version)
     rows = _checked_rows(arrays, len(classes), vocabulary)
-    return ChainPredictor.of_rows(rows, classes, vocabulary, _rules(meta, arrays, len(classes)), temperature)
+    rules = _rules(meta, arrays, len(classes))
+    return ChainPredictor.of_rows(rows, classes, vocabulary, rules, temperature).compact()
 
 
 def decode_names(arrays: Mapping[str, np.ndarray], n_features: int) -> FeatureNames | None:

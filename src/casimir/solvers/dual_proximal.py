@@ -12,11 +12,12 @@ from casimir._arrays import aligned_zeros, combine, dot
 from casimir._native import core
 from casimir.duality import DualPoint
 from casimir.objective import Objective
-from casimir.penalties import Penalty, Proximal
+from casimir.penalties import Penalty, Proximal, Ridge
 from casimir.problems import DualIterate
 from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.bcfw import BCFW, dual_start
+from casimir.solvers.kept import Kept
 from casimir.solvers.proximal_kappa import (
     Conditioning,
     Kappa,
@@ -138,6 +139,10 @@ class _Run:
     only from the last visits, and the average of the w's may be better than the last, so this prediction is scaled by
     what it was off by the last time. F is evaluated when the tolerance may be reached, when nine tenths of the
     predicted gap have gone, and every 25 epochs at the least.
+
+    Vectors are most of the memory of a training on text, so those that are not needed are not there. Steps between
+    cached outputs leave most weights at 0 and move w alone: under a plain square z, the w of before and the average
+    are kept without zeros from one epoch to the next.
     """
 
     def __init__(
@@ -153,19 +158,23 @@ class _Run:
         self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
         self.kappa = kappa
         rest, n = w0 if w0.any() else _resting_point(objective), objective.n_params
-        # Vectors that are not needed are not there: on text they are most of the memory of a training.
-        self.z = aligned_zeros(n)
-        self.before = None if manner.beta == 0.0 else aligned_zeros(n)
-        self.mean = aligned_zeros(n) if manner.averages else None
+        self.z: FloatArray | Kept = aligned_zeros(n)
+        self.before: FloatArray | Kept | None = None if manner.beta == 0.0 else aligned_zeros(n)
+        self.mean = Kept.of(aligned_zeros(n)) if manner.averages else None
         if rest is not None:
             self.z[:] = rest
         if rest is not None and self.before is not None:
             self.before[:] = rest
         penalty = Proximal(objective.penalty, kappa.value, self.z)
         self.blocks: Any = inner.blocks(objective.with_penalty(penalty))
-        self.iterate: DualIterate = dual_start(penalty, objective.n_params)
+        is_kept = _keeps(inner, objective.penalty)
+        curvature = Ridge(penalty.strong_convexity)  # of a plain square, all that steps ask for
+        self.iterate: DualIterate = dual_start(curvature if is_kept and rest is None else penalty, n)
         self.mean_dual = objective.trivial_dual() if has_bounded_dual(objective) else None
         self.average_wins = False
+        if is_kept:
+            self.z, self.before = Kept.of(self.z), None if self.before is None else Kept.of(self.before)
+            self.iterate.penalty = curvature
 
     def run(self) -> None:
         k, last_k, last_predicted, correction = 0, 0, math.inf, 1.0
@@ -178,7 +187,7 @@ class _Run:
             block_gap = self.inner.passes(self.objective, self.blocks, self.iterate, self.rng)
             share = 6.0 / (k + 5.0)
             if self.mean is not None:
-                combine(1.0 - share, self.mean, share, self.iterate.w, out=self.mean)
+                self.mean.mix(1.0 - share, share, self.iterate.w)
             dual, predicted = self._dual_and_prediction(block_gap, share)
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             is_worth_it = predicted <= enough or k - last_k >= _LONGEST_WAIT
@@ -198,16 +207,25 @@ class _Run:
         return [self.z, self.before, iterate.w, iterate.g, self.blocks, self.kappa, *more]
 
     def _restore(self, z: Any, before: Any, w: Any, g: Any, blocks: Any, kappa: Any, *more: Any) -> None:
-        self.z, self.before, (self.mean, self.mean_dual, self.average_wins) = z, before, more
+        mean, self.mean_dual, self.average_wins = more
         self.blocks.restore(blocks)
         self.kappa.restore(kappa)
-        self.iterate = DualIterate(Proximal(self.objective.penalty, self.kappa.value, z), w, g)
+        self.mean = None if mean is None else Kept.of(mean)
+        self.z, self.before, penalty = z, before, self.objective.penalty
+        self.iterate = DualIterate(Proximal(penalty, self.kappa.value, z), w, g)
+        if _keeps(self.inner, penalty):
+            self.z, self.before = Kept.of(z), None if before is None else Kept.of(before)
+            self.iterate.penalty = Ridge(self.iterate.penalty.strong_convexity)
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, penalty, ell = self.iterate.w, self.objective.penalty, self.objective.constant + self.blocks.ell
         if _is_plain_square(penalty):
             # g = kappa z - sigma w, of which nobody needs more than two numbers
-            square, product = core.products_of_sum(self.kappa.value, self.z, -self.iterate.penalty.strong_convexity, w)
+            kappa, sigma = self.kappa.value, self.iterate.penalty.strong_convexity
+            if isinstance(self.z, Kept):
+                square, product = self.z.products_of_sum(kappa, -sigma, w)
+            else:
+                square, product = core.products_of_sum(kappa, self.z, -sigma, w)
             dual = ell - square / (2.0 * penalty.strong_convexity)
             return dual, block_gap + ell + product + penalty.value(w) - dual
         g = self.iterate.gradient()
@@ -220,17 +238,23 @@ class _Run:
     def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
         """The better of w and the average, and whether the run is over.
 
-        The average is looked at where w is noisy. Once it has won, w is left out.
+        The average is looked at where w is noisy, in the memory of w, which is written back. Once it has won, w is
+        left out.
         """
-        best, value = self.iterate.w, math.inf
-        if not self.average_wins:
-            value = self.objective.value(best)
-        if self.mean is not None and (is_noisy or self.average_wins):
-            of_mean = self.objective.value(self.mean)
-            self.average_wins = self.average_wins or of_mean < value
-            if of_mean < value:
-                best, value = self.mean, of_mean
-        return value, self.monitor.epoch(best, objective=value, dual=dual, kappa=self.kappa.value)
+        w = self.iterate.w
+        value = math.inf if self.average_wins else self.objective.value(w)
+        if self.mean is None or not (is_noisy or self.average_wins):
+            return value, self.monitor.epoch(w, objective=value, dual=dual, kappa=self.kappa.value)
+        last = Kept.of(w)
+        self.mean.write(w)
+        of_mean = self.objective.value(w)
+        if of_mean < value:
+            value, self.average_wins = of_mean, True
+        else:
+            last.write(w)
+        done = self.monitor.epoch(w, objective=value, dual=dual, kappa=self.kappa.value)
+        last.write(w)
+        return value, done
 
     def _recentre(self, kappa: float, k: int) -> None:
         """z = w + beta (w - w of before), and w is the primal point of the same g around it.
@@ -243,8 +267,11 @@ class _Run:
         beta = self.manner.beta
         if beta is None:
             beta = _extrapolation(objective.penalty.strong_convexity, kappa, k)
+        if isinstance(self.z, Kept):
+            self._recentre_kept(self.z, kappa, beta)
+            return
         if beta > 0.0:
-            assert self.before is not None
+            assert isinstance(self.before, np.ndarray)
             new_z = self.before
             combine(-beta, new_z, 1.0 + beta, w, out=new_z)
         penalty: Any = Proximal(objective.penalty, kappa, new_z)
@@ -265,6 +292,21 @@ class _Run:
             self.before = w
         self.iterate = DualIterate(penalty, new_w, g)
 
+    def _recentre_kept(self, z: Kept, kappa: float, beta: float) -> None:
+        """The same for a plain square, in the memory of w."""
+        w, lam = self.iterate.w, self.objective.penalty.strong_convexity
+        sigma, last = lam + kappa, Kept.of(w)
+        of_w, of_z = (lam + self.kappa.value) / sigma, -self.kappa.value / sigma
+        if isinstance(self.before, Kept):
+            self.before.mix(-beta, 1.0 + beta, w)
+            z.add_to(w, of_z, of_w)
+            self.before.add_to(w, kappa / sigma, 1.0)
+            self.z, self.before = self.before, last
+        else:
+            z.add_to(w, of_z, of_w + kappa / sigma)
+            self.z = last
+        self.kappa.value, self.iterate.penalty = kappa, Ridge(sigma)
+
 
 def _extrapolation(lam: float, kappa: float, k: int) -> float:
     """beta = (1 - sqrt(q)) / (1 + sqrt(q)) with q = lam / (lam + kappa), and no more than k / (k + 3)."""
@@ -278,6 +320,11 @@ def _resting_point(objective: Objective) -> FloatArray | None:
     if penalty.strong_convexity == 0.0 or _is_plain_square(penalty):
         return None
     return penalty.primal(np.zeros(objective.n_params))
+
+
+def _keeps(inner: BCFW | SDCA, penalty: Penalty) -> bool:
+    """Whether vectors lie without zeros between epochs; those of SDCA have none."""
+    return isinstance(inner, BCFW) and _is_plain_square(penalty)
 
 
 def _is_plain_square(penalty: Penalty) -> bool:

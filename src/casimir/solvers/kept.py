@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from casimir._arrays import aligned_zeros
-from casimir.persistence.state import keeps
+from casimir._native import core
 from casimir.scores import FloatArray
 
-_WORTH_IT = 0.5  # share of weights other than 0 below which these alone are kept
 
-
-@keeps
-@dataclass(frozen=True, eq=False)
 class Kept:
-    """values are all n numbers; or those other than 0, and `there` has a bit for each of the n, in the order of w."""
+    """v float64[n] by its numbers other than +0: what an array needs, a 64th more, or less the more zeros there are."""
 
-    n: int
-    values: FloatArray
-    there: npt.NDArray[np.uint8] | None = None
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers
 
     @classmethod
     def of(cls, w: FloatArray) -> Kept:
-        used = (w != 0.0) | np.signbit(w)  # -0.0 stays what it is
-        if np.count_nonzero(used) > _WORTH_IT * len(w):
-            return cls(len(w), w.copy())
-        return cls(len(w), w[used], np.packbits(used))
+        return cls(core.SparseVector(w))
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._numbers.nbytes)
 
     def vector(self) -> FloatArray:
         """float64[n]"""
-        if self.there is None:
-            return self.values
-        w = aligned_zeros(self.n)
-        w[np.unpackbits(self.there, count=self.n).view(np.bool_)] = self.values
+        w = aligned_zeros(len(self._numbers))
+        self._numbers.write(w)
         return w
+
+    def state(self) -> FloatArray:
+        """For checkpoints: v, of which `of` makes the same again."""
+        return self.vector()
+
+    def write(self, out: FloatArray) -> None:
+        """out = v"""
+        self._numbers.write(out)
+
+    def mix(self, a: float, b: float, y: FloatArray) -> None:
+        """v = a v + b y"""
+        self._numbers.mix(a, b, y)
+
+    def add_to(self, y: FloatArray, a: float, b: float) -> None:
+        """y = a v + b y"""
+        self._numbers.add_to(a, b, y)
+
+    def products_of_sum(self, a: float, b: float, y: FloatArray) -> tuple[float, float]:
+        """(<g, g>, <g, y>) of g = a v + b y"""
+        square, product = self._numbers.products_of_sum(a, b, y)
+        return square, product

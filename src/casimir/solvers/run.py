@@ -344,6 +344,7 @@ class Recorder:
         """All but what setting up the solver changes again."""
         for name, value in state["run"].items():
             setattr(self, name, value)
+        self._best_w = None if self._best_w is None else Kept.of(self._best_w)
         self.trace = Trace([TraceRow(**row) for row in state["trace"]])
         for callback, its in zip(self._callbacks, state["callbacks"], strict=False):
             if its is not None and hasattr(callback, "restore"):
