@@ -13,7 +13,7 @@
 namespace {
 
 using casimir::SparseVector;
-using Vector = InArray<double, nb::ndim<1>>;
+using Doubles = InArray<double, nb::ndim<1>>;
 
 void check_size(const SparseVector& x, std::size_t size) {
   if (static_cast<std::int64_t>(size) != x.size())
@@ -24,7 +24,7 @@ void bind_sparse_vector(nb::module_& m) {
   nb::class_<SparseVector>(m, "SparseVector", "float64[n] by its numbers other than 0.")
       .def(
           "__init__",
-          [](SparseVector* self, Vector x) {
+          [](SparseVector* self, Doubles x) {
             nb::gil_scoped_release release;
             new (self) SparseVector(x.data(), static_cast<std::int64_t>(x.size()));
           },
@@ -41,7 +41,7 @@ void bind_sparse_vector(nb::module_& m) {
           nb::arg("out").noconvert(), "out = self.")
       .def(
           "mix",
-          [](SparseVector& self, double a, double b, Vector y) {
+          [](SparseVector& self, double a, double b, Doubles y) {
             check_size(self, y.size());
             nb::gil_scoped_release release;
             self.mix(a, b, y.data());
@@ -57,7 +57,7 @@ void bind_sparse_vector(nb::module_& m) {
           nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "y = a self + b y.")
       .def(
           "products_of_sum",
-          [](const SparseVector& self, double a, double b, Vector y) {
+          [](const SparseVector& self, double a, double b, Doubles y) {
             check_size(self, y.size());
             nb::gil_scoped_release release;
             return self.products_of_sum(a, b, y.data());

@@ -1,8 +1,7 @@
 #include "parts/part_dual.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
+#include <iterator>
 
 #include "base/vectors.hpp"
 
@@ -11,26 +10,23 @@ namespace casimir {
 PartDual::PartDual(const LinearParts& parts)
     : DualPasses(parts), parts_(parts), gradient_(parts), work_(parts.workspace()) {
   for (std::int64_t i = 0; i < parts.n_examples(); ++i) {
-    if (parts.structure().labels(i) > std::numeric_limits<std::uint16_t>::max())
-      throw std::invalid_argument("the dual solver keeps labels in 16 bits; there are more than 65535.");
+    check_label_count(parts.structure().labels(i));
     block(i).labels.assign(parts.truth(i), parts.truth(i) + parts.length(i));
   }
 }
 
-/// Index of the output in work_ in the cache, added with weight 0 if it is new.
-std::size_t PartDual::remember(std::int64_t i) {
-  const auto& work = static_cast<const PartsWorkspace&>(*work_);
+std::size_t PartDual::remember(std::int64_t i, const std::int32_t* labels) {
   PartOutputs& own = block(i);
-  const auto p = static_cast<std::ptrdiff_t>(work.output.size());
+  const std::int64_t p = parts_.length(i);
   for (std::size_t k = 0; k < own.weight.size(); ++k)
-    if (std::equal(work.output.begin(), work.output.end(), own.labels.begin() + static_cast<std::ptrdiff_t>(k) * p))
-      return k;
+    if (std::equal(labels, labels + p, own.labels.begin() + static_cast<std::ptrdiff_t>(k) * p)) return k;
+  parts_.structure().cells_of(i, labels, used_);
   difference_.assign(at(parts_.marginal_count(i)), 0.0);
-  for (const std::int64_t cell : work.used) difference_[at(cell)] += 1.0;
+  for (const std::int64_t cell : used_) difference_[at(cell)] += 1.0;
   parts_.subtract_truth(i, difference_.data());
   gradient_.compute(i, difference_.data());
   widen(own, gradient_.columns());
-  own.labels.insert(own.labels.end(), work.output.begin(), work.output.end());
+  own.labels.insert(own.labels.end(), labels, labels + p);
   const std::size_t start = own.rows.size();
   own.rows.resize(start + own.width(), 0.0);
   auto place = own.columns.begin();
@@ -38,7 +34,7 @@ std::size_t PartDual::remember(std::int64_t i) {
     place = std::lower_bound(place, own.columns.end(), gradient_.columns()[j]);
     own.rows[start + static_cast<std::size_t>(place - own.columns.begin())] = gradient_.values()[j];
   }
-  return own.add(parts_.cost_of(i, work.used));
+  return own.add(parts_.cost_of(i, used_));
 }
 
 /// Gives the block these columns as well.
@@ -70,7 +66,7 @@ std::size_t PartDual::ask_oracle(std::int64_t i, const double* w) {
   work.cells.resize(at(parts_.marginal_count(i)));
   parts_.load_weights({w}, work);
   parts_.scores(i, {w}, work, work.cells.data());
-  const std::size_t target = parts_.best_output(i, work) ? remember(i) : 0;
+  const std::size_t target = parts_.best_output(i, work) ? remember(i, work.output.data()) : 0;
   score_outputs(i, w);
   return target;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parts/linear_parts.hpp"
-#include "solve/dual_passes.hpp"
+#include "solve/label_outputs.hpp"
 
 namespace casimir {
 
@@ -15,6 +15,7 @@ struct PartOutputs : CachedOutputs {
   std::vector<std::int64_t> columns;  // weights, ascending
   std::vector<double> rows;           // [count][columns]: a of every output
 
+  const std::vector<std::uint16_t>& outputs() const { return labels; }
   std::size_t width() const { return columns.size(); }
   const double* row(std::size_t k) const { return rows.data() + k * width(); }
 };
@@ -24,12 +25,13 @@ class PartDual final : public DualPasses<PartOutputs> {
   explicit PartDual(const LinearParts& parts);
 
  private:
+  std::size_t remember(std::int64_t i, const std::int32_t* labels) override;
+  std::int64_t label_count(std::int64_t i) const override { return parts_.structure().labels(i); }
   std::size_t ask_oracle(std::int64_t i, const double* w) override;
   void rescore(std::int64_t i, const double* w) override;
   void frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) override;
   void pairwise_steps(std::int64_t i, int steps, const VisitPoint& point) override;
 
-  std::size_t remember(std::int64_t i);
   static void widen(PartOutputs& own, const std::vector<std::int64_t>& columns);
   void score_outputs(std::int64_t i, const double* w);
   void apply(std::int64_t i, double step, const VisitPoint& point);
@@ -39,6 +41,7 @@ class PartDual final : public DualPasses<PartOutputs> {
 
   // Scratch of the visit under way.
   std::unique_ptr<Workspace> work_;
+  std::vector<std::int64_t> used_;  // the cells of an output
   std::vector<double> difference_;  // of an output and the truth, in the layout of marginals
   std::vector<double> weights_;     // w on the block's columns
   std::vector<double> direction_;   // of a step, on the same

@@ -93,7 +93,7 @@ class DualPasses : public DualBlocks {
       found.outputs.insert(found.outputs.end(), outputs.begin() + outputs.size() / own.weight.size(), outputs.end());
       if constexpr (requires { own.products; }) {
         found.tabulated.push_back(static_cast<std::int64_t>(own.products.count()));
-        found.products.insert(found.products.end(), own.products.cells().begin(), own.products.cells().end());
+        own.products.copy_to(found.products);
       }
     }
     return found;

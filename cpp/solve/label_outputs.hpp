@@ -13,7 +13,7 @@
 
 namespace casimir {
 
-inline void check_label_count(int labels) {
+inline void check_label_count(std::int64_t labels) {
   if (labels > std::numeric_limits<std::uint16_t>::max())
     throw std::invalid_argument("the dual solver keeps labels in 16 bits; there are more than 65535.");
 }

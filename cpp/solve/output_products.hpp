@@ -16,7 +16,6 @@ class OutputProducts {
   static constexpr std::size_t kMost = 64;  // outputs with a table; some examples have hundreds, and cells are squares
 
   std::size_t count() const { return count_; }
-  const std::vector<double>& cells() const { return cells_; }
 
   double operator()(std::size_t k, std::size_t l) const {
     const std::size_t cell = k < l ? start(l) + k : start(k) + l;
@@ -41,6 +40,12 @@ class OutputProducts {
   /// scores_m -= amount <a_m, a_to - a_from>, for all m.
   void shift(std::vector<double>& scores, std::size_t to, std::size_t from, double amount) const {
     for (std::size_t m = 0; m < scores.size(); ++m) scores[m] -= amount * ((*this)(m, to) - (*this)(m, from));
+  }
+
+  /// Appends all rows to `found`.
+  void copy_to(std::vector<double>& found) const {
+    found.insert(found.end(), narrow_.begin(), narrow_.end());
+    found.insert(found.end(), wide_.begin(), wide_.end());
   }
 
   void prefetch() const {

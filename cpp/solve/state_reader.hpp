@@ -50,7 +50,7 @@ class StateReader {
     check(rows <= outputs);
     for (std::size_t k = 0; k < rows; ++k) {
       check(k + 1 <= state_.products.size() - product_);
-      std::copy_n(state_.products.begin() + static_cast<std::ptrdiff_t>(product_), k + 1, products.add());
+      products.add(state_.products.data() + product_);
       product_ += k + 1;
     }
   }
