@@ -83,7 +83,9 @@ def _cuts(structure: GraphCut, layout: Scores, parts: LinearParts) -> _Outputs |
     if not _fits(structure, layout, parts):
         return None
     ends, edge_offsets = structure.all_edges
-    return _Outputs(core.cut_parts(frozen(layout.offsets), ends, edge_offsets), np.diff(layout.offsets), 2, 4 * len(ends))
+    return _Outputs(
+        core.cut_parts(frozen(layout.offsets), ends, edge_offsets), np.diff(layout.offsets), 2, 4 * len(ends)
+    )
 
 
 @_outputs.register
