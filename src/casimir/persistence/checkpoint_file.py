@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,23 +78,9 @@ def read(folder: Path) -> tuple[dict[str, Any], Any] | None:
     payload = memoryview(data)[line.end() :]
     if hashlib.sha256(payload).hexdigest().encode() != line[2]:
         raise Unreadable("is damaged: its digest does not match")
-    try:
-        described, arrays = _parts(bytes(payload))
-        key = {name: {"digest": str(of["digest"]), "shown": str(of["shown"])} for name, of in _pairs(described["key"])}
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise Unreadable(f"is none of casimir's: {reason(error)}") from None
-    return key, lambda: _decoded(described["state"], arrays)
-
-
-def _pairs(text: str) -> Iterable[tuple[str, Any]]:
-    return dict(json.loads(text)).items()
-
-
-def _decoded(text: str, arrays: Mapping[str, np.ndarray]) -> Any:
-    try:
-        return decode(text, arrays)
-    except ValueError as error:
-        raise Unreadable(f"is none of casimir's: {error}") from None
+    described, arrays = _parts(bytes(payload))
+    key = json.loads(described["key"])
+    return key, lambda: decode(described["state"], arrays)
 
 
 def _parts(payload: bytes) -> tuple[dict[str, str], dict[str, np.ndarray]]:

@@ -306,17 +306,19 @@ class Recorder:
             return {name: float(metric(w)) for name, metric in self._metrics.items()}
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
+        """With a checkpoint all of them see the row, whoever asks for an end: their states go on from here."""
+        ends = []
         with self._pause():
-            try:
-                wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
-            except KeyboardInterrupt:
-                if self._keeper is None:
-                    raise
-                self.status = "interrupted"
-                return True
-        if any(wants_to_stop):
-            self.status = "callback"
-        return any(wants_to_stop)
+            for callback in self._callbacks:
+                try:
+                    ends += ["callback"] if _is_true(callback(row, w)) else []
+                except KeyboardInterrupt:
+                    if self._keeper is None:
+                        raise
+                    ends.append("interrupted")
+        if ends:
+            self.status = "interrupted" if "interrupted" in ends else "callback"
+        return bool(ends)
 
     def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
         if (is_certified and row.gap <= self.tol) or is_stationary:
