@@ -18,6 +18,7 @@ import typer.main
 from running_commands import send_at, started
 from typer.testing import CliRunner
 
+from casimir import load
 from casimir.cli import app
 from casimir.solvers.checkpoint import Keeper
 from casimir.tasks import registry
@@ -234,3 +235,20 @@ def test_a_task_goes_on_from_its_checkpoint(few: Task, tmp_path: Path, monkeypat
     again = invoke(*kept, "--seed", 5)
     assert again.exit_code == 2, "a checkpoint of another seed"
     assert again.stderr.splitlines()[-1].startswith("error: The checkpoint in '")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_told_to_end_leaves_a_checkpoint(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    data = ["train", "tag", "--train", small(tmp_path), "--held-out", 0, "--no-baselines", "--solver", "sgd"]
+    kept = [*data, "--tol", 0, "--model", tmp_path / "m", "--checkpoint", tmp_path / "c"]
+    process = started([*RUN, *kept, "--epochs", 100000000])
+    send_at(process, "epoch", sent)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Saved the best model so far to" in rest
+    assert "The same command goes on from the checkpoint in" in rest
+    epochs = load(tmp_path / "m").run.epochs + 5
+    assert invoke(*kept, "--epochs", epochs).exit_code == 0
+    assert invoke(*data, "--tol", 0, "--model", tmp_path / "straight", "--epochs", epochs).exit_code == 0
+    assert arrays_of(tmp_path / "m") == arrays_of(tmp_path / "straight")
