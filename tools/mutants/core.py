@@ -11,36 +11,14 @@ import os
 import resource
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.mutants import scratch
+from tools.mutants.listed import listed
 
 _SECONDS = 600.0  # of tests; the quickest notice within one
 _OPTIONS = ["-x", "--tb=line"]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    name: str
-    file: str  # below cpp
-    before: str
-    after: str
-    tests: tuple[str, ...]
-    why: str = ""
-
-
-def listed() -> list[Mutant]:
-    found = tomllib.loads((Path(__file__).parent / "core.toml").read_text(encoding="utf-8"))["mutant"]
-    return [Mutant(**(one | {"tests": tuple(one["tests"])})) for one in found]
-
-
-def mutated(text: str, mutant: Mutant) -> str:
-    if text.count(mutant.before) != 1:
-        raise SystemExit(f"'{mutant.name}': what it changes occurs {text.count(mutant.before)} times in {mutant.file}.")
-    return text.replace(mutant.before, mutant.after)
 
 
 class Copy:
@@ -92,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out = given.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     os.environ["CASIMIR_ISA"] = "v1"
-    copy, mutants = Copy(out), [one for one in listed() if given.only in one.name or given.only in one.file]
+    copy, mutants = Copy(out), [one for one in listed("core.toml") if given.only in one.name or given.only in one.file]
     if not copy.build() or copy.is_noticed([]):
         raise SystemExit(f"The tests fail without a mutant; see {out}.")
     survived, asked = 0, set[str]()
@@ -100,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         file = copy.root / "cpp" / mutant.file
         whole = file.read_text(encoding="utf-8")
         try:
-            file.write_text(mutated(whole, mutant), encoding="utf-8")
+            file.write_text(mutant.of(whole), encoding="utf-8")
             if not copy.build():
                 raise SystemExit(f"'{mutant.name}' does not compile; see {out / 'core.log'}.")
             by = copy.is_noticed(mutant.tests)

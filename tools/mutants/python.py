@@ -1,8 +1,8 @@
 """python -m tools.mutants.python [--mutants N] [--seed N] [--minutes N] [--out DIR] [--only WORD]
 
 Mutants of the Python part, made by cosmic-ray's operators: a comparison turned around, a plus that is a minus, a number
-one off, a loop left out. Every test of TESTS is run once, to see which lines it executes; a mutant of a line is tried on
-the quickest of the tests that execute it. Lines are drawn at random, by a fixed seed, and of each line one mutant.
+one off, a loop left out. Every test of TESTS is run once, to see which lines it executes; a mutant of a line is tried
+on the quickest of the tests that execute it. Lines are drawn at random, by a fixed seed, and of each line one mutant.
 
 A mutant that no test notices has survived. `explained.toml` lists those that change nothing anybody could see.
 """
@@ -13,7 +13,6 @@ import argparse
 import ast
 import difflib
 import json
-
 import random
 import shutil
 import sys
@@ -181,7 +180,7 @@ def _positions(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _means(code: str) -> str:
-    """What Python does with it: annotations are words here, and so are docstrings."""
+    """What Python does with it: annotations are words here, and zip's strict=True guards what cannot be."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -193,6 +192,8 @@ def _means(code: str) -> str:
             node.annotation = None
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
+        if isinstance(node, ast.Call):
+            node.keywords = [one for one in node.keywords if one.arg != "strict"]
     return ast.dump(tree)
 
 

@@ -18,12 +18,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 _PARTS = ("src", "tests", "cpp", "CMakeLists.txt", "pyproject.toml")
+_NO_EDITABLE = """import sys
+sys.meta_path[:] = [one for one in sys.meta_path if "editable" not in type(one).__module__]
+"""
 _WALL = 20  # so many times the processor's seconds: other work may be going on
 
 
 @dataclass(frozen=True)
 class Trial:
-    """status is the exit status of pytest, or minus the number of the signal that ended it; seconds of processor time"""
+    """status   the exit status of pytest, or minus the number of the signal that ended it
+    seconds  of processor time
+    """
 
     status: int
     seconds: float
@@ -80,8 +85,9 @@ def _enter(copy: Path, seconds: float, log: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a mistake may ask for any amount
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.alarm(_WALL * (int(seconds) + 1))
-    sys.meta_path[:] = [one for one in sys.meta_path if "editable" not in type(one).__module__]
+    (copy / "sitecustomize.py").write_text(_NO_EDITABLE)  # for processes that tests start
+    exec(_NO_EDITABLE)
     sys.path.insert(0, str(copy / "src"))
-    os.environ["PYTHONPATH"] = str(copy / "src")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(copy / "src"), str(copy)])
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
