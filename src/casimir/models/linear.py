@@ -53,7 +53,7 @@ class LinearChainModel(TokenModel):
 class LinearPartsModel:
     """Every part score is a row times w, for any structure: nodes_i = A_i w, edges_i = B_i w.
 
-    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
+    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L, scores [p_i, L]
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
     shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)
@@ -148,7 +148,9 @@ def _lengths(matrix: Any, block: int) -> FloatArray:
     """float64[blocks]: the longest row of every block of rows."""
     import scipy.sparse as sp
 
-    squares = matrix.multiply(matrix).sum(axis=1) if sp.issparse(matrix) else np.square(matrix, dtype=np.float64).sum(axis=1)
+    squares = (
+        matrix.multiply(matrix).sum(axis=1) if sp.issparse(matrix) else np.square(matrix, dtype=np.float64).sum(axis=1)
+    )
     lengths: FloatArray = np.sqrt(np.asarray(squares, dtype=np.float64).reshape(-1, block).max(axis=1))
     return lengths
 
