@@ -14,7 +14,7 @@ LEVELS := v1;v4
 cpp_tests = PATH="$(abspath $(1)):$$PATH" $(1)/ctest --build-and-test . $(2) --build-generator Ninja --build-options \
   -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" $(3) --test-command $(abspath $(1))/ctest --output-on-failure
 
-.PHONY: demo test test-cpp test-floors lint audit soak bench asan docs wheel clean
+.PHONY: demo test test-cpp test-floors lint audit soak mutants bench asan docs wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[plot]"
@@ -46,6 +46,14 @@ lint: $(VENV)/ready
 soak: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[test]"
 	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak
+
+# Whether the tests notice mistakes made on purpose: MUTANTS (200) of the Python part, those of the core that
+# tools/mutants lists, and every mend of an old mistake taken back. Most of an hour.
+mutants: $(VENV)/ready
+	$(BIN)/python $(PIP) --no-build-isolation ".[test]" cosmic-ray coverage
+	$(BIN)/python -m tools.mutants.mends
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.mutants.core
+	$(BIN)/python -m tools.mutants.python --mutants $${MUTANTS:-200}
 
 # Known holes in what is installed; needs the network, and is no part of `lint` for that reason.
 audit: $(VENV)/ready

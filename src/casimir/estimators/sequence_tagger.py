@@ -273,7 +273,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
             return ChainPredictor(own, classes, *reads, self._threads(), rules, known=known)
 
         objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
-        wrapped: list[Callback] = [_OfPredictor(callback, predictor) for callback in callbacks]
+        wrapped: list[Callback] = [_OfPredictor.of(callback, predictor) for callback in callbacks]
         result = self._minimized(objective, wrapped, w0, is_step=is_step)
         del objective, compact  # their memory is free before the weights of a predictor come
         core.release_memory()
@@ -433,20 +433,26 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
 @dataclass(frozen=True)
 class _OfPredictor:
-    """A callback of `minimize` that calls one of `fit`, and hands on its state."""
+    """A callback of `minimize` that calls one of `fit`."""
 
     callback: Any
     predictor: Callable[[FloatArray], ChainPredictor]
 
+    @classmethod
+    def of(cls, callback: Any, predictor: Callable[[FloatArray], ChainPredictor]) -> _OfPredictor:
+        """One that hands on the state of the callback, where that has one."""
+        return (_OfPredictorWithState if hasattr(callback, "state") else cls)(callback, predictor)
+
     def __call__(self, row: TraceRow, w: FloatArray) -> object:
         return self.callback(row, self.predictor(w))
 
+
+class _OfPredictorWithState(_OfPredictor):
     def state(self) -> Any:
-        return self.callback.state() if hasattr(self.callback, "state") else None
+        return self.callback.state()
 
     def restore(self, state: Any) -> None:
-        if hasattr(self.callback, "restore"):
-            self.callback.restore(state)
+        self.callback.restore(state)
 
 
 def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Callback]) -> Result:

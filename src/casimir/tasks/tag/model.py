@@ -81,8 +81,9 @@ class TagModel:
 
     @property
     def run(self) -> Run:
-        """How training ended."""
-        return Run.of_tagger(self.tagger)
+        """How training ended; interrupted, if that of either tagger was."""
+        run, alone = Run.of_tagger(self.tagger), self.alone
+        return run if alone is None or alone.status_ != "interrupted" else replace(run, status=alone.status_)
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         """Labels of every sentence; spans in the scheme that came in, or else in that of the training file."""
