@@ -6,16 +6,14 @@ import os
 import time
 from collections.abc import Iterator
 
-SHARES = 7  # tests that divide the minutes among them
 
-
-def tries(short: int) -> Iterator[int]:
-    """0, 1, ..., short - 1; with SOAK_MINUTES as many more as there is time for, and other ones at every seed.
+def tries(short: int, share: float) -> Iterator[int]:
+    """0, 1, ..., short - 1; with SOAK_MINUTES as many more as fit into this share of them, and other ones at every seed.
 
     A number is the seed of its try, so that one try can be repeated: SOAK_FIRST=n starts there.
     """
     minutes, first = float(os.environ.get("SOAK_MINUTES", "0")), int(os.environ.get("SOAK_FIRST", "0"))
-    until, number = time.monotonic() + 60.0 * minutes / SHARES, first
+    until, number = time.monotonic() + 60.0 * minutes * share, first
     while number - first < short or time.monotonic() < until:
         yield number
         number += 1
