@@ -89,7 +89,7 @@ def fuzzers(build: Path) -> list[Fuzzer]:
         found.append(Fuzzer(name, [str(program)], CORE / f"{name}.txt"))
     script = ROOT / "tests" / "soak" / "fuzz_readers.py"
     names = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout.split()
-    return found + [Fuzzer(name, [sys.executable, str(script), name], PYTHON / f"{name}.txt") for name in names]
+    return found + [Fuzzer(f"read-{name}", [sys.executable, str(script), name], PYTHON / f"{name}.txt") for name in names]
 
 
 def main() -> int:
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("targets", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     chosen = [one for one in fuzzers(given.build) if not given.targets or one.name in given.targets]
     began, failed = time.monotonic(), []
     for fuzzer in chosen:

@@ -46,12 +46,12 @@ class Bytes {
 
   Scores kind_of_scores() { return static_cast<Scores>(between(0, 2)); }
 
-  /// A finite score; of kind `any` up to 1e100.
+  /// A finite score; of kind `any` 0 or between 1e-100 and 1e100 in size.
   double score(Scores kind) {
     if (kind == Scores::whole) return static_cast<double>(between(-3, 3));
     if (kind == Scores::fractions) return raw<std::int16_t>() / 1000.0;
     const auto value = raw<double>();
-    return std::abs(value) <= 1e100 ? value : 0.0;  // nor what is no number
+    return std::abs(value) >= 1e-100 && std::abs(value) <= 1e100 ? value : 0.0;
   }
 
   std::vector<double> scores(std::int64_t count, Scores kind) {

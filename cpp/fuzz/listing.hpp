@@ -26,7 +26,12 @@ struct Listing {
 
   double tolerance() const { return 1e-12 * unit; }
 
-  void check_value(double value, double expected) const { testing::check(std::abs(value - expected) <= tolerance()); }
+  void check_value(double value, double expected, const testing::Place& place = testing::Place::current()) const {
+    if (!(std::abs(value - expected) <= tolerance()))
+      testing::fail(std::to_string(value) + " instead of " + std::to_string(expected) + ", which may be off by " +
+                        std::to_string(tolerance()),
+                    place);
+  }
 
   /// Output k of an oracle: its score is that of rank k, and exact ones have its labels.
   template <class Label>
@@ -78,7 +83,7 @@ struct Listing {
       for (std::size_t v = 0; v < output.labels.size(); ++v)
         expected[v * static_cast<std::size_t>(labels) + static_cast<std::size_t>(output.labels[v])] +=
             std::exp((output.score - best) / mu) / sum;
-    testing::check(std::abs(value - (best + mu * std::log(sum))) <= 1e-12 * (1.0 + std::abs(best) + unit));
+    testing::check(std::abs(value - (best + mu * std::log(sum))) <= 1e-12 * (1.0 + 10.0 * mu + std::abs(best) + unit));
     // Rounding of scores by 1e-16 of their unit becomes that of probabilities, over the temperature.
     const double tolerance = 1e-10 + 1e-13 * unit / mu;
     if (tolerance > 1e-3) return;

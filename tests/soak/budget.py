@@ -19,3 +19,8 @@ def tries(short: int, share: float) -> Iterator[int]:
         number += 1
     if minutes:
         print(f"{number - first} tries from {first}")
+
+
+def examples(short: int) -> int:
+    """How many examples hypothesis tries of a test: a fixed number, or as many as fit into some of the minutes."""
+    return short * max(1, round(2.0 * float(os.environ.get("SOAK_MINUTES", "0"))))
