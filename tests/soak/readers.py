@@ -32,9 +32,12 @@ from casimir.tasks.tag.clusters import read_clusters
 from casimir.tasks.tag.columns import read_conll
 from casimir.tasks.tag.gazetteers import read_gazetteers
 from casimir.tasks.tag.jsonlines import parse_json_lines
+from casimir.tasks.tag.lexicons import Lexicons
 from casimir.tasks.tag.plain import parse_plain
-from casimir.tasks.tag.templates.template_set import TemplateSet
+from casimir.tasks.tag.sentence import Sentence
+from casimir.tasks.tag.templates.extract import extract
 from casimir.tasks.tag.templates.read import read_templates
+from casimir.tasks.tag.tokens import Tokens
 from casimir.tasks.text import read_text
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -179,12 +182,22 @@ def archive() -> list[bytes]:
 
 
 def templates() -> list[bytes]:
+    """Those that read no lexicons."""
     sets = Path(casimir.__file__).parent / "tasks" / "tag" / "templates" / "sets"
-    return [b"w={word}\n{word lower first 3 @-1}/{word shape}\n", *(file.read_bytes() for file in sets.glob("*.txt"))]
+    texts = [file.read_bytes() for file in sorted(sets.glob("*.txt"))]
+    plain = [text for text in texts if not any(word in text for word in (b"cluster", b"names", b"known"))]
+    return [b"w={word}\n{word lower first 3 @-1}/{word shape}\n", *plain]
 
 
-def read_template_set(file: Path) -> TemplateSet:
-    return read_templates(file, ("word", "pos", "label"))
+@cache
+def _tokens() -> Tokens:
+    words = ("Ada", "Z\u00fcrich-2", "NATO")
+    return Tokens.of([Sentence(words, {"pos": ("N", "N", "")}, document=0), Sentence(words[:1], {"pos": ("N",)})])
+
+
+def read_template_set(file: Path) -> Any:
+    """And extracts features by them."""
+    return extract(_tokens(), read_templates(file, ("word", "pos", "label")), Lexicons(), 32)
 
 
 def text_of(file: Path) -> str:
