@@ -2,9 +2,9 @@
 
     python tools/fuzz.py BUILD [--minutes 10] [--keep] [TARGET ...]
 
-BUILD has the programs that CASIMIR_FUZZ makes. A corpus is a text file with an input per line, in hexadecimal digits, and
-comments after #. With --keep the shortest of the inputs that reached something new are added to it, up to 8 KB, or 4 for a reader.
-What makes a fuzzer fail is written out as such a line: with the mend it goes into the corpus, below a comment.
+BUILD has the programs that CASIMIR_FUZZ makes. A corpus is a text file with an input per line, in hexadecimal digits,
+and comments after #. With --keep the shortest of the inputs that reached something new are added to it, up to 8 KB, or
+4 for a reader. What makes a fuzzer fail is written out as such a line: with the mend it goes into the corpus, below a comment.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def _summary(said: str) -> tuple[int, str]:
     runs = re.findall(r"stat::number_of_executed_units:\s*(\d+)", said)
     covered = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", said)
     edges, features, inputs = covered[-1] if covered else ("0", "0", "0")
-    return int(edges), f"{int(runs[-1]) if runs else 0:9,} inputs tried, {edges} edges and {features} features, {inputs} kept"
+    return int(
+        edges
+    ), f"{int(runs[-1]) if runs else 0:9,} inputs tried, {edges} edges and {features} features, {inputs} kept"
 
 
 def fuzzers(build: Path) -> list[Fuzzer]:
@@ -109,11 +111,10 @@ def main() -> int:
     parser.add_argument("targets", nargs="*")
     given = parser.parse_intermixed_args()
     chosen = [one for one in fuzzers(given.build) if not given.targets or one.name in given.targets]
-    began, failed = time.monotonic(), []
-    for fuzzer in chosen:
-        if not fuzzer.run(60.0 * given.minutes / len(chosen), given.keep):
-            failed.append(fuzzer.name)
-    print(f"{len(chosen)} fuzzers in {(time.monotonic() - began) / 60.0:.1f} minutes; failed: {', '.join(failed) or 'none'}")
+    began = time.monotonic()
+    failed = [one.name for one in chosen if not one.run(60.0 * given.minutes / len(chosen), given.keep)]
+    minutes = (time.monotonic() - began) / 60.0
+    print(f"{len(chosen)} fuzzers in {minutes:.1f} minutes; failed: {', '.join(failed) or 'none'}")
     return 1 if failed or not chosen else 0
 
 

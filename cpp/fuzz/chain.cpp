@@ -20,18 +20,17 @@ void chain(Bytes input) {
       for (double& value : *scores)
         if (input.between(0, 3) == 3) value = -std::numeric_limits<double>::infinity();
   const std::int64_t square = labels * labels;
-  const Listing listing =
-      listing_of(p, labels, unit_of(kind == Scores::whole, nodes, edges), [&](const Labels& y) {
-        double total = 0.0;
-        for (std::int64_t t = 0; t < p; ++t) {
-          const auto own = y[static_cast<std::size_t>(t)];
-          total += nodes[static_cast<std::size_t>(t * labels + own)];
-          if (t > 0)
-            total += edges[static_cast<std::size_t>((shared ? 0 : t - 1) * square +
-                                                    y[static_cast<std::size_t>(t - 1)] * labels + own)];
-        }
-        return total;
-      });
+  const Listing listing = listing_of(p, labels, unit_of(kind == Scores::whole, nodes, edges), [&](const Labels& y) {
+    double total = 0.0;
+    for (std::int64_t t = 0; t < p; ++t) {
+      const auto own = y[static_cast<std::size_t>(t)];
+      total += nodes[static_cast<std::size_t>(t * labels + own)];
+      if (t > 0)
+        total += edges[static_cast<std::size_t>((shared ? 0 : t - 1) * square +
+                                                y[static_cast<std::size_t>(t - 1)] * labels + own)];
+    }
+    return total;
+  });
   if (listing.outputs.empty()) return;  // nothing is allowed: for the caller to refuse
 
   const std::int64_t offsets[] = {0, p};

@@ -19,8 +19,8 @@ void cut(Bytes input) {
   const Listing listing = graph.listing();
 
   const std::int64_t edge_offsets[] = {0, graph.edges()}, offsets[] = {0, graph.nodes};
-  const casimir::GraphBatch batch{graph.unary.data(), offsets, 1, graph.pairwise.data(), graph.ends.data(),
-                                  edge_offsets};
+  const casimir::GraphBatch batch{graph.unary.data(),    offsets,           1,
+                                  graph.pairwise.data(), graph.ends.data(), edge_offsets};
   double value = 0.0;
   Labels found(static_cast<std::size_t>(graph.nodes));
   casimir::graph_cut_max(batch, 1, &value, found.data());

@@ -59,8 +59,8 @@ inline void add_parts(SomeProblem& made, bool matchings, testing::Random& random
   for (std::int64_t i = 0; i < structure->size(); ++i) node_cells += structure->node_cells(i);
   const casimir::PartRows nodes = rows_of(made.nodes, node_cells / cells, 0, cells, random);
   made.costs = random.uniforms(node_cells, 0.0, 1.0);
-  made.parts = std::make_unique<casimir::LinearParts>(casimir::LinearPartsData{
-      structure, nodes, edges, n_params, made.y.data(), nullptr, made.costs.data(), nullptr});
+  made.parts = std::make_unique<casimir::LinearParts>(
+      casimir::LinearPartsData{structure, nodes, edges, n_params, made.y.data(), nullptr, made.costs.data(), nullptr});
   made.problem = made.parts.get();
 }
 

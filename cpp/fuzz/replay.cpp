@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
     return testing::kSkipped;
   }
   int failed = 0;
-  for (const fuzz::Target& target : fuzz::kTargets) failed += !replay(target, argv[2], argc > 3 ? std::stoi(argv[3]) : 0);
+  for (const fuzz::Target& target : fuzz::kTargets)
+    failed += !replay(target, argv[2], argc > 3 ? std::stoi(argv[3]) : 0);
   return failed ? 1 : 0;
 }

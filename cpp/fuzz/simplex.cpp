@@ -26,14 +26,15 @@ void simplex(Bytes input) {
     }
   }
   testing::check(std::abs(sum - 1.0) <= 1e-12);
-  testing::check(highest_shift - lowest_shift <= 1e-12);      // entries with weight are all lowered by one number,
-  testing::check(highest_without <= highest_shift + 1e-12);   // and that takes the others to 0 or below
+  testing::check(highest_shift - lowest_shift <= 1e-12);     // entries with weight are all lowered by one number,
+  testing::check(highest_without <= highest_shift + 1e-12);  // and that takes the others to 0 or below
   std::vector<double> sorted = z;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
   const std::size_t support = casimir::project_sorted_simplex(sorted.data(), sorted.size());
   std::sort(u.begin(), u.end(), std::greater<>());
   testing::check(sorted == u);
-  testing::check(support == static_cast<std::size_t>(std::count_if(u.begin(), u.end(), [](double x) { return x > 0; })));
+  testing::check(support ==
+                 static_cast<std::size_t>(std::count_if(u.begin(), u.end(), [](double x) { return x > 0; })));
 }
 
 }  // namespace fuzz

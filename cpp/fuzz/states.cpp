@@ -1,4 +1,5 @@
-// States of dual blocks, changed at will: refused, or gone on from without an accident; unchanged ones to the same bits.
+// States of dual blocks, changed at will: refused, or gone on from without an accident; unchanged ones to the same
+// bits.
 #include <numeric>
 
 #include "fuzz/problems.hpp"

@@ -23,9 +23,17 @@ struct Target {
   void (*run)(Bytes);
 };
 
-inline constexpr Target kTargets[] = {
-    {"boxes", boxes},         {"chain", chain},     {"columns", columns}, {"cut", cut},
-    {"junction", junction},   {"matching", matching}, {"potentials", potentials}, {"simplex", simplex},
-    {"states", states},       {"templates", templates}, {"tree", tree},   {"vocabulary", vocabulary}};
+inline constexpr Target kTargets[] = {{"boxes", boxes},
+                                      {"chain", chain},
+                                      {"columns", columns},
+                                      {"cut", cut},
+                                      {"junction", junction},
+                                      {"matching", matching},
+                                      {"potentials", potentials},
+                                      {"simplex", simplex},
+                                      {"states", states},
+                                      {"templates", templates},
+                                      {"tree", tree},
+                                      {"vocabulary", vocabulary}};
 
 }  // namespace fuzz

@@ -46,12 +46,14 @@ CharacterTable characters_of(const ColumnFile& file) {
 }
 
 Plan plan_of(Bytes& input, std::size_t columns) {
-  static const char* const names[] = {"digits", "lower", "shape", "case",   "first",     "last",  "marked",
+  static const char* const names[] = {"digits", "lower", "shape",  "case",  "first",     "last",  "marked",
                                       "ngrams", "split", "inside", "chars", "has-digit", "length"};
   static const char* const signs[] = {"-", ".", "\u00e9", "ab", "-x", ""};
   Plan plan{{}, {}, static_cast<std::size_t>(input.between(1, 3)), static_cast<std::size_t>(input.between(1, 3))};
   for (std::int64_t s = input.between(1, 4); s > 0; --s) {
-    Source source{input.between(0, 3) ? SourceKind::filtered : input.flag() ? SourceKind::place : SourceKind::evidence,
+    Source source{input.between(0, 3) ? SourceKind::filtered
+                  : input.flag()      ? SourceKind::place
+                                      : SourceKind::evidence,
                   static_cast<std::size_t>(input.between(0, static_cast<std::int64_t>(columns) - 1)),
                   {}};
     if (source.kind == SourceKind::filtered)
@@ -66,7 +68,8 @@ Plan plan_of(Bytes& input, std::size_t columns) {
   for (std::int64_t t = input.between(1, 4); t > 0; --t) {
     Template made{{"t" + std::to_string(t) + "="}, {}};
     for (std::int64_t h = input.between(0, 3); h > 0; --h) {
-      const auto source = static_cast<std::size_t>(input.between(0, static_cast<std::int64_t>(plan.sources.size()) - 1));
+      const auto source =
+          static_cast<std::size_t>(input.between(0, static_cast<std::int64_t>(plan.sources.size()) - 1));
       made.holes.push_back({source, static_cast<Anchor>(input.between(0, 4)), input.between(-3, 3),
                             static_cast<Outside>(input.between(0, 3)), "out"});
       made.texts.emplace_back("/");

@@ -27,22 +27,26 @@ void tree(Bytes input) {
     for (auto* scores : {&nodes, &edges})
       for (double& value : *scores)
         if (input.between(0, 3) == 3) value = -std::numeric_limits<double>::infinity();
-  const Listing listing =
-      listing_of(p, labels, unit_of(kind == Scores::whole, nodes, edges), [&](const Labels& y) {
-        double total = 0.0;
-        for (std::int64_t v = 0; v < p; ++v) {
-          const auto own = y[static_cast<std::size_t>(v)], above = parents[static_cast<std::size_t>(v)];
-          total += nodes[static_cast<std::size_t>(v * labels + own)];
-          if (above >= 0)
-            total += edges[static_cast<std::size_t>((shared ? 0 : v) * square + own * labels +
-                                                    y[static_cast<std::size_t>(above)])];
-        }
-        return total;
-      });
+  const Listing listing = listing_of(p, labels, unit_of(kind == Scores::whole, nodes, edges), [&](const Labels& y) {
+    double total = 0.0;
+    for (std::int64_t v = 0; v < p; ++v) {
+      const auto own = y[static_cast<std::size_t>(v)], above = parents[static_cast<std::size_t>(v)];
+      total += nodes[static_cast<std::size_t>(v * labels + own)];
+      if (above >= 0)
+        total += edges[static_cast<std::size_t>((shared ? 0 : v) * square + own * labels +
+                                                y[static_cast<std::size_t>(above)])];
+    }
+    return total;
+  });
   if (listing.outputs.empty()) return;
 
-  const casimir::TreeBatch batch{nodes.data(), offsets, 1,      edges.data(),
-                                 shared,       labels,  {order.node.data(), order.parent.data(), order.subtree.data()}};
+  const casimir::TreeBatch batch{nodes.data(),
+                                 offsets,
+                                 1,
+                                 edges.data(),
+                                 shared,
+                                 labels,
+                                 {order.node.data(), order.parent.data(), order.subtree.data()}};
   double value = 0.0;
   Labels found(static_cast<std::size_t>(p));
   casimir::tree_max(batch, 1, &value, found.data());

@@ -69,7 +69,7 @@ void test_filters() {
   check(filtered(Filter("has-digit"), "ab").empty());
   check(filtered(Filter("length", 0, 3), "\u00e9\u00e9\u00e9\u00e9") == Values{"3"});
   check_refused([] { Filter("upper"); });
-  check_refused([] { Filter("ngrams", 0, 9); });    // would never end
+  check_refused([] { Filter("ngrams", 0, 9); });     // would never end
   check_refused([] { Filter("split", 0, 0, ""); });  // the same
   const std::string words[] = {"NATO", "J.", "Paris", "McD", "iP", "the", "12", "--"};
   const std::string cases = "UITMmldp";

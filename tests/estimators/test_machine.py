@@ -113,20 +113,17 @@ class Tagger(RuleBasedStateMachine):
     def be_given_what_is_wrong(self, wrong: str) -> None:
         before = self.answers(self.tagger)
         X, y = sentences(0, 2)
+        (self.folder / "file").write_text("mine")
+        calls = {
+            "lengths": lambda: self.tagger.fit(X, y[:-1]),
+            "empty": lambda: self.tagger.fit([], []),
+            "weights": lambda: self.tagger.fit(X, y, sample_weight=[-1.0] * len(X)),
+            "values": lambda: self.tagger.predict([[{"w": float("nan")}]]),
+            "threshold": lambda: self.tagger.sparsify(-1.0),
+            "folder": lambda: self.tagger.save(self.folder / "file"),
+        }
         with pytest.raises((ValueError, TypeError, OSError)):
-            if wrong == "lengths":
-                self.tagger.fit(X, y[:-1])
-            elif wrong == "empty":
-                self.tagger.fit([], [])
-            elif wrong == "weights":
-                self.tagger.fit(X, y, sample_weight=[-1.0] * len(X))
-            elif wrong == "values":
-                self.tagger.predict([[{"w": float("nan")}]])
-            elif wrong == "threshold":
-                self.tagger.sparsify(-1.0)
-            else:
-                (self.folder / "file").write_text("mine")
-                self.tagger.save(self.folder / "file")
+            calls[wrong]()
         assert self.answers(self.tagger) == before
 
     @precondition(lambda self: not self.is_fitted)

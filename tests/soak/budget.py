@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 def tries(short: int, share: float) -> Iterator[int]:
-    """0, 1, ..., short - 1; with SOAK_MINUTES as many more as fit into this share of them, and other ones at every seed.
+    """0, 1, ..., short - 1; with SOAK_MINUTES as many more as fit into this share of them.
 
     A number is the seed of its try, so that one try can be repeated: SOAK_FIRST=n starts there.
     """

@@ -1,6 +1,7 @@
-"""Fuzzers of the Python readers: `python fuzz_readers.py READER [options of libFuzzer] FOLDER`; alone it says their names.
+"""Fuzzers of the Python readers: `python fuzz_readers.py READER [options of libFuzzer] FOLDER`; alone it lists them.
 
-The whole files that a reader takes are put into FOLDER, the last one of inputs. Needs atheris, which `make fuzz` installs.
+The whole files that a reader takes are put into FOLDER, the last one of inputs. Needs atheris, which `make fuzz`
+installs.
 """
 
 from __future__ import annotations

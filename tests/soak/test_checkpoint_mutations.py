@@ -1,8 +1,9 @@
-"""Checkpoints that are damaged are refused in a sentence; one whose digest is right and whose state is wrong is refused,
-or ends in an error of Python, or goes on: never in an accident."""
+"""Damaged checkpoints are refused in a sentence; one whose digest is right and whose state is wrong is refused, or ends
+in an error of Python, or goes on: never in an accident."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import warnings
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from checkpoints import InterruptAt
 from problems import chain_parts
 from soak.budget import tries
@@ -60,12 +62,9 @@ def test_damaged_checkpoints_are_refused(tmp_path: Path) -> None:
         file.write_bytes(after := mutated(before, np.random.default_rng(seed)))
         if after == before:
             continue
-        try:
+        with pytest.raises((ValueError, FileExistsError)) as refused:
             run(number, folder)
-        except (ValueError, FileExistsError) as error:
-            assert "\n" not in str(error), seed
-        else:
-            raise AssertionError(f"seed {seed} was not refused")
+        assert "\n" not in str(refused.value), seed
         assert file.read_bytes() == after, f"seed {seed}: what is refused is left alone"
 
 
@@ -99,8 +98,6 @@ def write_changed(folder: Path, key: Any, whole: Any, rng: np.random.Generator) 
         tree = changed_json(tree, rng)
     else:
         arrays = changed_arrays(arrays, rng)
-    import hashlib
-
     import safetensors.numpy
 
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
