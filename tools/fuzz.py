@@ -4,7 +4,8 @@
 
 BUILD has the programs that CASIMIR_FUZZ makes. A corpus is a text file with an input per line, in hexadecimal digits,
 and comments after #. With --keep the shortest of the inputs that reached something new are added to it, up to 8 KB, or
-4 for a reader. What makes a fuzzer fail is written out as such a line: with the mend it goes into the corpus, below a comment.
+4 for a reader. What makes a fuzzer fail is written out as such a line: with the mend it goes into the corpus, below a
+comment.
 """
 
 from __future__ import annotations
