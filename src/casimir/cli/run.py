@@ -32,6 +32,7 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     given = replace(_given(options, manner), fit=fit, has_data=wanted.train is not None)
     clock = _Clock()
     check_target(manner.model)
+    _check_apart(fit.checkpoint, manner.model)
     _check_pictures(manner.pictures)
     wanted.check()
     task.check(given, manner.pictures)
@@ -62,6 +63,15 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
         if fit.checkpoint is not None:
             say(err(), f"The same command goes on from the checkpoint in {fit.checkpoint}", "green")
         raise SystemExit(INTERRUPTED)
+
+
+def _check_apart(checkpoint: Path | None, model: Path) -> None:
+    """A folder that holds other things is not overwritten by a model: say so before training."""
+    if checkpoint is not None and checkpoint.resolve().is_relative_to(model.resolve()):
+        raise ValueError(
+            f"The checkpoint in '{checkpoint}' and the model in '{model}' need folders of their own. Give another "
+            "--checkpoint."
+        )
 
 
 def evaluate(using: Using, file: Path, json: bool, options: Mapping[str, Any]) -> None:

@@ -58,6 +58,8 @@ def test_holes(text: str, expected: list[str]) -> None:
         ("end", "no `for columns` before it"),
         ("{word ngrams 0 3}", "runs of 0 characters"),
         ("{word match (}", "no regular expression"),
+        ("{word first 9999999}", "too large"),
+        ("{word @-9999999}", "too large"),
     ],
 )
 def test_mistakes_are_told_with_their_line(text: str, message: str) -> None:

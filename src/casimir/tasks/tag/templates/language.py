@@ -29,6 +29,7 @@ SPECIAL = (PLACE, EVIDENCE, NAMES)
 ANCHORS = ("token", "left", "first", "last", "right")
 MARK, NONE, TEXT, NUMBERED = OUTSIDES = ("mark", "none", "text", "numbered")
 _COLUMN = "COLUMN"
+_MOST_DIGITS = 6
 _PIECES = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _PLACE = re.compile(r"@(left|first|last|right)?([+-]?\d+)?")
 
@@ -123,7 +124,7 @@ def _hole(words: list[str], where: str, columns: Sequence[str]) -> Hole:
         match = _PLACE.fullmatch(rest[0])
         if match is None or rest[0] == "@":
             raise ValueError(f"{where}: {rest[0]!r} is no place; write an offset such as @-1, or @left, @first.")
-        anchor, offset, rest = match[1] or "token", int(match[2] or 0), rest[1:]
+        anchor, offset, rest = match[1] or "token", _number(match[2] or "0", where), rest[1:]
     outside, text = MARK, ""
     if rest:
         outside, text = _outside(rest, where)
@@ -160,11 +161,17 @@ def _filter(words: list[str], where: str) -> tuple[Filter, list[str]]:
         _check_regex(given["characters"], where)
     if words[0] == "ngrams" and int(given["number"]) == 0:
         raise ValueError(f"{where}: runs of 0 characters; write 'ngrams 3 10' for the first ten runs of three.")
-    numbers = {name: value if name == "characters" else int(value) for name, value in given.items()}
+    numbers = {name: value if name == "characters" else _number(value, where) for name, value in given.items()}
     made = Filter(
         words[0], int(numbers.get("number", 0)), int(numbers.get("most", 0)), str(numbers.get("characters", ""))
     )
     return made, words[1 + len(names) :]
+
+
+def _number(text: str, where: str) -> int:
+    if len(text.lstrip("+-0")) > _MOST_DIGITS:
+        raise ValueError(f"{where}: {text[:20]!r} is too large; numbers have {_MOST_DIGITS} digits at the most.")
+    return int(text)
 
 
 def _check_regex(text: str, where: str) -> None:
