@@ -53,10 +53,16 @@ def say(console: Console, text: str, style: str | None = None) -> None:
 
 
 def broken(line: str, width: int) -> str:
-    """The line in pieces of at most so many characters, where it has blanks to break at."""
+    """The line in pieces of at most so many characters, where it has blanks to break at; all begin where it does."""
     if len(line) <= width:
         return line
-    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def numbered(n: int, things: str) -> str:
+    """So many things, which are named in the plural: 1 word, 2,000 words."""
+    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
 
 
 @contextmanager

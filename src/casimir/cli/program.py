@@ -54,7 +54,9 @@ app.command(
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)
-experiments.command("run", cls=WithExamples, help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(experiment.run)
+experiments.command("run", cls=WithExamples, help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(
+    experiment.run
+)
 experiments.command("plot", help=_flowing(experiment.plot))(experiment.plot)
 experiments.command("table", help=_flowing(experiment.table))(experiment.table)
 app.add_typer(experiments, name="experiment")
