@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import warnings
 
 import pytest
 from rich.console import Console
 
-from casimir.cli.console import broken, numbered, say
+from casimir.cli.console import broken, clear_ends, numbered, say
 
 PATH = "/a-folder/with-a-long-name/and-one-that-is-even-longer/model-of-1.txt"
 
@@ -43,3 +44,10 @@ def test_one_thing_is_told_in_the_singular() -> None:
         "1 sentence pair",
         "2,000 sentence pairs",
     ]
+
+
+def test_the_same_note_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with clear_ends():
+        for text in ("slow", "slow", "wide", "slow"):
+            warnings.warn(text, stacklevel=1)
+    assert capsys.readouterr().err.splitlines() == ["note: slow", "note: wide"]

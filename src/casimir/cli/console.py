@@ -67,13 +67,17 @@ def numbered(n: int, things: str) -> str:
 
 @contextmanager
 def clear_ends() -> Iterator[None]:
-    """Any error ends in one sentence and exit code 2, Ctrl-C in 130; warnings become notes.
+    """Any error ends in one sentence and exit code 2, Ctrl-C in 130; warnings become notes, each told once.
 
     A run that the system ends, by SIGTERM, ends like one after Ctrl-C, but in 143.
     """
 
+    told = set[str]()
+
     def note(message: Any, *_: Any, **__: Any) -> None:
-        say(err(), f"note: {message}", "yellow")
+        if str(message) not in told:
+            told.add(str(message))
+            say(err(), f"note: {message}", "yellow")
 
     _write_anything()
     with _terminable(), warnings.catch_warnings():
