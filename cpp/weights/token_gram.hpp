@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "weights/linear_tokens.hpp"
@@ -32,9 +31,10 @@ class TokenGram {
 
  private:
   struct Scratch {
-    std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of an example, by feature
-    std::vector<std::int32_t> token_of;                           // position in x
-    std::vector<double> table;                                    // [p][p]
+    std::vector<std::int32_t> last;      // [n_features] the last entry of a feature so far, or -1
+    std::vector<std::int32_t> before;    // of each entry of an example: the one before it of the same feature, or -1
+    std::vector<std::int32_t> token_of;  // entry
+    std::vector<double> table;           // [p][p], of which the lower triangle counts
   };
 
   /// Of a table's lower triangle, s >= t.
