@@ -16,7 +16,7 @@ TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
-    offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() ? total : -1);
+    offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() && !tokens.data().pairs_apart ? total : -1);
     if (has(i)) total += cell(p, 0);
   }
   const bool binary = !tokens.data().features.values;

@@ -14,7 +14,7 @@ class TokenGram {
   /// has_ends: the first and the last token have a start and a stop score.
   TokenGram(const LinearTokens& tokens, bool has_ends);
 
-  /// Examples that are too long have no table, and none has one where cells share weights.
+  /// Examples that are too long have no table, and none has one where cells share weights or pairs have features.
   bool has(std::int64_t i) const { return offset_[static_cast<std::size_t>(i)] >= 0; }
 
   /// <x_s, x_t> of tokens of an example with a table.
@@ -49,7 +49,7 @@ class TokenGram {
   std::vector<std::uint8_t> small_;    // shared features, when all values are 1
   std::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
   std::vector<double> table_;          // of real-valued features
-  std::vector<std::int64_t> offset_;   // -1: the example is too long for one
+  std::vector<std::int64_t> offset_;   // -1: the example has none
 };
 
 }  // namespace casimir
