@@ -116,10 +116,7 @@ def matchings(null: bool, sparse: bool, ties: bool = False) -> Case:
     given = [sp.csr_array(np.where(f > (0.5 if ties else -1.0), f, 0.0)) for f in features] if sparse else features
     y = [rng.permutation(q)[:p] for p, q in shapes]
     if null:
-        y = [
-            np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1))
-            for v, (p, q) in zip(y, shapes, strict=True)
-        ]
+        y = [np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1)) for v, (p, q) in zip(y, shapes, strict=True)]
     model, smoothings = LinearPartsModel(given, shapes=shapes), [Hard(), L2(3), L2()]
     return Case(model, cs.Matching(null=null), cs.Hamming(), y, rng.normal(size=5), cs.Ridge(0.1), smoothings)
 
@@ -133,10 +130,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "matchings with null": lambda: matchings(True, False),
     "sparse matchings": lambda: matchings(True, True),
 }
-TIED = {
-    "tied matchings": lambda: matchings(False, False, True),
-    "tied sparse ones": lambda: matchings(True, True, True),
-}
+TIED = {"tied matchings": lambda: matchings(False, False, True), "tied sparse ones": lambda: matchings(True, True, True)}
 
 
 SOLVERS = [cs.SGD(), cs.SVRG(), cs.SAGA(), cs.BCFW(), cs.DualProximal()]
@@ -177,9 +171,7 @@ def test_passes_and_oracles_equal_composed(any_case: Case) -> None:
             np.testing.assert_array_equal(fast.truth(i), slow.truth(i))
             zeros = np.zeros(len(case.w0))
             moved = other.marginals - fast.truth(i)
-            np.testing.assert_allclose(
-                fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10
-            )
+            np.testing.assert_allclose(fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10)
             assert not zeros.any()
 
 
@@ -233,7 +225,9 @@ def test_solvers_follow_the_composed_path(case: Case, solver: Any, penalty: str)
     weights = np.arange(1.0, N + 1.0)
     runs = []
     for native in (True, False):
-        objective = cs.Objective(case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native)
+        objective = cs.Objective(
+            case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native
+        )
         assert objective.is_native == native
         w0 = None if isinstance(solver, cs.BCFW | cs.DualProximal) else case.w0  # away from the ties at 0
         runs.append(cs.minimize(objective, solver, epochs=4, tol=0.0, seed=1, w0=w0))
@@ -266,9 +260,7 @@ def test_a_truth_of_marginals_and_no_truth(case: Case) -> None:
     marginals = np.random.default_rng(5).uniform(size=fast.core.n_marginals)
     for given in (Truth(None, marginals, True), Truth()):
         problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y, None, given), 2)
-        twin = ComposedProblem(
-            case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False)
-        )
+        twin = ComposedProblem(case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False))
         a, b = (p.full_pass(case.w0, Hard(), 0.0, gradient=True, keep=False) for p in (twin, problem))
         np.testing.assert_allclose(b.value, a.value, atol=1e-10)
         np.testing.assert_allclose(b.cost, a.cost, atol=1e-10)

@@ -119,7 +119,8 @@ def test_every_solver_certifies_the_same_optimum(name: str) -> None:
     parts = edge_parts(n_labels=3, n=8, weighted_cost=True)
     best = cs.minimize(parts.objective(cs.Ridge(0.05), loss), cs.DualProximal(), 2000, 1e-6)
     result = cs.minimize(parts.objective(cs.Ridge(0.05), loss), solver, 3000, 1e-3)
-    assert best.converged and result.converged
+    assert best.converged
+    assert result.converged
     assert best.dual - 1e-9 <= result.objective <= best.objective * (1.0 + 2e-3)
     assert result.dual <= best.objective + 1e-9
 
@@ -131,7 +132,8 @@ def test_edges_follow_their_sequences() -> None:
         assert part.edges is not None
         np.testing.assert_array_equal(part.edges.offsets, part.offsets)
     E = X[2].edges
-    assert E is not None and X.edges is not None
+    assert E is not None
+    assert X.edges is not None
     first, last = X.offsets[2], X.offsets[3]
     np.testing.assert_array_equal(E.indices, X.edges.indices[X.edges.indptr[first] : X.edges.indptr[last]])
 

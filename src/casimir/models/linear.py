@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
+from casimir.features import PackedSequences
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
 from casimir.models.tokens import TokenModel, feature_matrix, sums_squared
@@ -90,10 +91,17 @@ class LinearChainModel(TokenModel):
         return np.asarray(longest + 2.0 * sums_squared(feature_matrix(self.X.edges), self.X.offsets))
 
 
+def native_edges(X: PackedSequences) -> tuple[Any, ...]:
+    """The features of edges as the core takes them; none are no arguments."""
+    edges = X.edges
+    return () if edges is None else (edges.indptr, edges.indices, edges.values, edges.n_features)
+
+
 class LinearPartsModel:
     """Every part score is a row times w, for any structure: nodes_i = A_i w, edges_i = B_i w.
 
-    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are [p_i, L]
+    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are
+              [p_i, L]
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
     shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)

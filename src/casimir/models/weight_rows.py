@@ -46,6 +46,11 @@ class WeightRows:
         """The length of w."""
         return (self.n_features + self.n_labels + self.n_ends) * stride_of(self.n_labels)
 
+    @classmethod
+    def of(cls, w: FloatArray, n_features: int, n_labels: int) -> WeightRows:
+        """Of weights whose other rows are those behind the features and the pairs."""
+        return cls(n_features, n_labels, len(w) // stride_of(n_labels) - n_features - n_labels)
+
     def padded(self, w: FloatArray) -> FloatArray:
         """float64[n_rows, stride], a view of w."""
         return w.reshape(-1, self.stride)

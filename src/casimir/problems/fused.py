@@ -13,8 +13,7 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import flat_labels
 from casimir.costs import Cost
-from casimir.features import PackedSequences
-from casimir.models.linear import LinearChainModel
+from casimir.models.linear import LinearChainModel, native_edges
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_classes import LinearClassModel, sparse_parts
 from casimir.models.linear_labels import LinearLabelModel
@@ -109,12 +108,6 @@ def _linear_chain(
     if X.edges is not None and automaton is not None:
         return None
     return core.linear_chain(*features, labels, flat, *fixed, truth.marginals, automaton, *native_edges(X))
-
-
-def native_edges(X: PackedSequences) -> tuple[Any, ...]:
-    """The features of edges as the core takes them; none are no arguments."""
-    edges = X.edges
-    return () if edges is None else (edges.indptr, edges.indices, edges.values, edges.n_features)
 
 
 @core_problem.register
