@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import Any
 
 from typer.core import TyperCommand
-
-if TYPE_CHECKING:
-    import click
 
 
 class WithExamples(TyperCommand):
     """A command whose epilog is paragraphs with an empty line between two of them."""
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes it, never cutting a word."""
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Writes it, never cutting a word. The formatter is click's or, in later versions, typer's own."""
         indent = "  "
         for paragraph in (self.epilog or "").split("\n\n"):
             formatter.write_paragraph()

@@ -348,9 +348,11 @@ class Recorder:
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
         """All but what setting up the solver changes again."""
-        for name, value in state["run"].items():
+        run = dict(state["run"])
+        best = run.pop("_best_w")
+        for name, value in run.items():
             setattr(self, name, value)
-        self._best_w = None if self._best_w is None else Kept.of(self._best_w)
+        self._best_w = None if best is None else Kept.of(best)
         self.trace = Trace([TraceRow(**row) for row in state["trace"]])
         kept, now = state["callbacks"], self._with_states()
         if len(kept) != len(now):

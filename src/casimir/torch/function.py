@@ -125,9 +125,10 @@ def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Ten
 def _weighted(rows: FloatArray, weights: FloatArray, offsets: IntArray) -> FloatArray:
     """rows [N, ...], those of example i times weights[i]."""
     if len(weights) and (weights == weights[0]).all():
-        return rows * weights[0]
+        found: FloatArray = rows * weights[0]
+        return found
     per_row = np.repeat(weights, np.diff(offsets))
-    found: FloatArray = rows * per_row.reshape(-1, *(1,) * (rows.ndim - 1))
+    found = rows * per_row.reshape(-1, *(1,) * (rows.ndim - 1))
     return found
 
 

@@ -34,7 +34,7 @@ def _cells(lab: Float32) -> IntArray:
 
 
 def _histogram(cell: IntArray, weight: Float32) -> np.ndarray:
-    smooth = np.bincount(cell.ravel(), weight.ravel(), minlength=int(np.prod(_BINS))).reshape(_BINS)
+    smooth: np.ndarray = np.bincount(cell.ravel(), weight.ravel(), minlength=int(np.prod(_BINS))).reshape(_BINS)
     for axis, size in enumerate(_BINS):
         smooth = np.moveaxis(gaussian_matrix(size, 1.0, mirrored=False) @ np.moveaxis(smooth, axis, 1), 1, axis)
     return np.asarray(smooth / max(smooth.sum(), 1e-12))
