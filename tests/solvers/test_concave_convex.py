@@ -163,7 +163,7 @@ def test_a_round_touches_the_objective_and_is_nowhere_below_it(case: str, loss: 
     objective, w = made.objective(LOSSES[loss](), native=native), point(made)
     round_ = objective.completed(w)
     assert round_.is_convex
-    has_foreign_truth = case == "junction" and loss != "hinge"  # marginals of cliques, which the core does not take
+    has_foreign_truth = case == "junction" and loss != "hinge"  # marginals of the composed problem
     assert round_.is_native == (objective.is_native and not has_foreign_truth)
     assert round_.value(w) == pytest.approx(objective.value(w), rel=1e-9)
     for seed in range(1, 6):
