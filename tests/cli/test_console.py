@@ -57,14 +57,15 @@ def test_the_same_note_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_tagged_sentences_break_between_words(is_terminal: bool) -> None:
-    words = "Ada Lovelace of Leeds met the well-known Mr. Babbage again in the gardens of Paris".split()
+    sentence = "Ada Lovelace of Leeds met the well-known Mr. Babbage again in the gardens of Paris"
+    words = sentence.split()
     tags = ["B-PER", "I-PER", "O", "B-LOC", *["O"] * 10, "B-LOC"]
     corpus = Corpus([Sentence(tuple(words), {}, tuple(tags))], name="one")
     console = Console(file=io.StringIO(), force_terminal=is_terminal, width=40, color_system=None)
     examples.show_examples(console, corpus, [["O"] * len(words)])
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "   truth: [Ada Lovelace PER] of" in shown
-    truth = [line for line in shown[shown.index("truth") :].splitlines()]
+    truth = shown[shown.index("truth") :].splitlines()
     assert len(truth) == (4 if is_terminal else 1)
     assert " ".join(" ".join(truth).split()) == (
         "truth: [Ada Lovelace PER] of [Leeds LOC] met the well-known Mr. Babbage again in the gardens of [Paris LOC]"
