@@ -136,7 +136,7 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     from casimir.tasks.tag.held_out import HeldOut
 
     o, features = given.options, features_of(given.options, corpus, given.encoding)
-    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features.learns)
+    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features.learns(corpus.scheme is not None))
     seen = HeldOut(with_columns(dev, o.columns), features, lexicons)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
