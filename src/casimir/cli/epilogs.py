@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import Any
 
 from typer.core import TyperCommand
-
-if TYPE_CHECKING:
-    import click
 
 
 class WithExamples(TyperCommand):
     """A command whose epilog is paragraphs with an empty line between two of them."""
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Writes it, never cutting a word."""
         indent = "  "
         for paragraph in (self.epilog or "").split("\n\n"):
