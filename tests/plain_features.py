@@ -30,7 +30,7 @@ def iter_features(
 ) -> Iterator[list[TokenFeatures]]:
     """A list of strings per token, sentence by sentence."""
     given = list(sentences)
-    return _with_lexicons(lexicons, given, SETS[feature_set](given))
+    return _with_lexicons(lexicons, given, SETS[feature_set](given), of_labels=feature_set == "pairs")
 
 
 # --- words
@@ -299,7 +299,7 @@ SETS: dict[str, Callable[[Iterable[Sentence]], Iterator[list[TokenFeatures]]]] =
 
 
 def _with_lexicons(
-    lexicons: Lexicons, sentences: Iterable[Sentence], features: Iterable[list[TokenFeatures]]
+    lexicons: Lexicons, sentences: Iterable[Sentence], features: Iterable[list[TokenFeatures]], of_labels: bool
 ) -> Iterator[list[TokenFeatures]]:
     """The features of each sentence, and those of its words' clusters, names and types."""
     for sentence, tokens in zip(sentences, features, strict=True):
@@ -308,14 +308,27 @@ def _with_lexicons(
         if lexicons.gazetteer is not None:
             _add_names(sentence.words, lexicons.gazetteer.marks(sentence.words), tokens)
         if lexicons.known is not None:
-            _add_known([lexicons.known.types_of(word) for word in sentence.words], tokens)
+            add = _add_known_labels if of_labels else _add_known
+            add([lexicons.known.types_of(word) for word in sentence.words], sentence.words, tokens)
         yield tokens
 
 
-def _add_known(types: Sequence[str], tokens: list[TokenFeatures]) -> None:
+def _add_known(types: Sequence[str], _: Sequence[str], tokens: list[TokenFeatures]) -> None:
     """What the words at offsets -2..+2 were in training."""
     for i, token in enumerate(tokens):
         token += [f"known[{k - i}]={types[k]}" for k in range(max(i - 2, 0), min(i + 3, len(types)))]
+
+
+def _add_known_labels(known: Sequence[str], words: Sequence[str], tokens: list[TokenFeatures]) -> None:
+    """The same of labels, those of neighbours together, and beside the word or its ending."""
+    _add_known(known, words, tokens)
+    padded = ("<s>", "<s>", *known, "</s>", "</s>")
+    for i, token in enumerate(tokens):
+        (before2, before, own, after, after2), word = padded[i : i + 5], words[i].lower()
+        token += (f"known[-1,0]={before}|{own}", f"known[0,1]={own}|{after}", f"known[-1..1]={before}|{own}|{after}")
+        token += (f"known[-2,-1]={before2}|{before}", f"known[1,2]={after}|{after2}")
+        token += (f"known[-1]w={before}|{word}", f"w known[1]={word}|{after}")
+        token += (f"s3known[-1]={before}|{word[-3:]}", f"s3known[1]={word[-3:]}|{after}")
 
 
 def _add_clusters(levels: Sequence[tuple[str, ...]], tokens: list[TokenFeatures]) -> None:

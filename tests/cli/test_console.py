@@ -8,7 +8,9 @@ import warnings
 import pytest
 from rich.console import Console
 
+from casimir.cli import examples
 from casimir.cli.console import broken, clear_ends, numbered, say
+from casimir.tasks.ner import Corpus, Sentence
 
 PATH = "/a-folder/with-a-long-name/and-one-that-is-even-longer/model-of-1.txt"
 
@@ -51,3 +53,21 @@ def test_the_same_note_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
         for text in ("slow", "slow", "wide", "slow"):
             warnings.warn(text, stacklevel=1)
     assert capsys.readouterr().err.splitlines() == ["note: slow", "note: wide"]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_tagged_sentences_break_between_words(is_terminal: bool) -> None:
+    sentence = "Ada Lovelace of Leeds met the well-known Mr. Babbage again in the gardens of Paris"
+    words = sentence.split()
+    tags = ["B-PER", "I-PER", "O", "B-LOC", *["O"] * 10, "B-LOC"]
+    corpus = Corpus([Sentence(tuple(words), {}, tuple(tags))], name="one")
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=40, color_system=None)
+    examples.show_examples(console, corpus, [["O"] * len(words)])
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "   truth: [Ada Lovelace PER] of" in shown
+    truth = shown[shown.index("truth") :].splitlines()
+    assert len(truth) == (4 if is_terminal else 1)
+    assert " ".join(" ".join(truth).split()) == (
+        "truth: [Ada Lovelace PER] of [Leeds LOC] met the well-known Mr. Babbage again in the gardens of [Paris LOC]"
+    )
+    assert all(line.startswith(" " * 10) and len(line) <= 40 for line in truth[1:])

@@ -29,11 +29,18 @@ def show_examples(console: Console, corpus: Corpus, predicted: Sequence[Sequence
     wrong = [example for example in examples if example.gold != example.guess]
     console.print("\nSome held-out sentences", style="bold")
     for words, _, guess in _spread(right, _N_RIGHT):
-        console.print("  ", marked(words, guess), soft_wrap=True)
+        _show(console, "   ", marked(words, guess))
     console.print("and some with mistakes", style="bold")
     for words, gold, guess in _spread(wrong, _N_WRONG):
-        console.print("  ", marked(words, guess), soft_wrap=True)
-        console.print("   truth:", marked(words, gold), style="dim", soft_wrap=True)
+        _show(console, "   ", marked(words, guess))
+        _show(console, "   truth: ", marked(words, gold), style="dim")
+
+
+def _show(console: Console, label: str, sentence: Text, style: str | None = None) -> None:
+    """The label and the sentence, which a terminal gets broken between words."""
+    lines = sentence.wrap(console, max(console.width - len(label), 1)) if console.is_terminal else [sentence]
+    for k, line in enumerate(lines):
+        console.print(Text(" " * len(label) if k else label) + line, style=style, soft_wrap=True)
 
 
 def marked(words: Sequence[str], entities: Sequence[Span]) -> Text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from casimir.tasks.ner import Sentence, parse_conll
 from casimir.tasks.tag.clusters import Clusters, parse_clusters, read_clusters
 from casimir.tasks.tag.features import extract, iter_features
 from casimir.tasks.tag.gazetteers import Gazetteer, parse_gazetteer, read_gazetteers
+from casimir.tasks.tag.jsonlines import parse_json_lines
 from casimir.tasks.tag.known_words import KnownWords
 from casimir.tasks.tag.lexicons import Lexicons
 from casimir.tasks.tag.model import load_model, train
+from casimir.tasks.tag.templates.template_set import TemplateSet
 
 
 def test_both_formats_of_clusters(tmp_path: Path) -> None:
@@ -111,9 +114,61 @@ def test_frequent_words_have_the_types_that_they_had() -> None:
     assert found[2] == ["known[-2]=?", "known[-1]=LOC|ORG", "known[0]=O"]
 
 
-def test_words_are_learnt_for_spans_and_default_features_alone() -> None:
+def test_frequent_words_have_the_labels_that_they_had_where_labels_are_no_spans() -> None:
+    lines = (
+        ["that DET"] * 60 + ["That PRON"] * 38 + ["THAT SCONJ"] * 2 + ["run VERB"] * 4 + ["of ADP"] * 200 + ["of ADV"]
+    )
+    known = KnownWords.of(parse_conll("\n".join(lines) + "\n", spans=False))
+    assert known.types == {"that": "DET|PRON|SCONJ", "of": "ADP"}
+    tokens = next(iter_features([Sentence(("Run", "of", "that"))], "pairs", Lexicons(known=known)))
+    found = [{one for one in token if "known" in one} for token in tokens]
+    assert found[1] == {
+        "known[-1]=?",
+        "known[0]=ADP",
+        "known[1]=DET|PRON|SCONJ",
+        "known[-1,0]=?|ADP",
+        "known[0,1]=ADP|DET|PRON|SCONJ",
+        "known[-1..1]=?|ADP|DET|PRON|SCONJ",
+        "known[-2,-1]=<s>|?",
+        "known[1,2]=DET|PRON|SCONJ|</s>",
+        "known[-1]w=?|of",
+        "w known[1]=of|DET|PRON|SCONJ",
+        "s3known[-1]=?|of",
+        "s3known[1]=of|DET|PRON|SCONJ",
+    }
+    assert {"known[1]=ADP", "known[1,2]=ADP|DET|PRON|SCONJ"} <= found[0]
+    assert not any(one.startswith(("known[-1]=", "known[-2]=")) for one in found[0])  # nothing before the sentence
+
+
+def test_words_and_labels_with_tabs_or_line_ends_are_left_out() -> None:
+    words, labels = ["a\nb", "c\td", "e", "f"], ["X", "X", "X\tY", "Z"]
+    records = [json.dumps({"tokens": words, "tags": labels})] * 5
+    known = KnownWords.of(parse_json_lines("\n".join(records), labelled=True, has_spans=False))
+    assert known.types == {"f": "Z"}
+    assert KnownWords.parse("".join(known.lines())) == known
+
+
+def test_which_features_learn_from_which_labels() -> None:
+    for name, of_spans, of_labels in (("default", True, False), ("pairs", False, True), ("chunks", False, False)):
+        features = TemplateSet.named(name)
+        assert (features.learns(has_spans=True), features.learns(has_spans=False)) == (of_spans, of_labels)
+    assert TemplateSet("known={word known}").learns(has_spans=False)
+    assert not TemplateSet("w={word}").learns(has_spans=True)
+
+
+@pytest.mark.parametrize("features", ["pairs", TemplateSet("w={word}\nknown={word known @-1}")])
+def test_models_of_plain_labels_keep_what_words_were(tmp_path: Path, features: str | TemplateSet) -> None:
+    corpus = parse_conll("a DET\ndog NOUN\n\nthe DET\ndog VERB\n\n" * 5, spans=False)
+    model = train(corpus, cs.SequenceTagger(n_features=2**12), feature_set=features)
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.lexicons.known == KnownWords({"a": "DET", "dog": "NOUN|VERB", "the": "DET"})
+    new = parse_conll("the\ncat\n\n", labelled=False)
+    assert loaded.tag(new) == model.tag(new)
+    assert loaded.tag(new)[0][0] == "DET"
+
+
+def test_words_are_learnt_where_they_are_wanted_alone() -> None:
     spans = parse_conll("Ada B-PER\nslept O\n\n")
-    plain = parse_conll("Ada N\nslept V\n\n", spans=False)
     assert Lexicons().learnt(spans).known is not None
     assert Lexicons().learnt(spans, wanted=False).known is None
-    assert Lexicons().learnt(plain).known is None

@@ -13,6 +13,7 @@ from casimir.metrics.entities import entity_scores
 from casimir.metrics.tokens import token_scores
 from casimir.tasks.tag.columns import parse_conll
 from casimir.tasks.tag.most_frequent import MostFrequent
+from casimir.tasks.tag.task import details
 
 
 def test_accuracy_by_token_and_by_sentence() -> None:
@@ -46,3 +47,12 @@ def test_every_word_gets_its_most_frequent_label(tmp_path: Path) -> None:
     model.save(tmp_path / "m")
     loaded = cs.load(tmp_path / "m")
     assert (loaded.labels, loaded.other, loaded.kind) == (model.labels, "X", "pos")
+
+
+def test_accuracy_is_told_with_its_interval() -> None:
+    scores = token_scores([["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]])
+    (table,) = details(scores)
+    low, high = scores.interval()
+    first, second = table.note.split("\n")
+    assert first == f"accuracy 0.7500, {low:.4f} to {high:.4f} at 95 % (bootstrap)"
+    assert second == "0.5000 of sentences without mistake"

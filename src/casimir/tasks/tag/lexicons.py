@@ -36,10 +36,8 @@ class Lexicons:
         return tuple(name.partition(".")[2] for name, lexicon in found if lexicon is not None)
 
     def learnt(self, corpus: Corpus, wanted: bool = True) -> Lexicons:
-        """With what words were in training, where labels write spans and the features read it."""
-        if corpus.scheme is None or not wanted:
-            return self
-        return replace(self, known=KnownWords.of(corpus))
+        """With what words were in training, where the features read it."""
+        return replace(self, known=KnownWords.of(corpus)) if wanted else self
 
     def arrays(self) -> dict[str, np.ndarray]:
         """uint8 each, for a model folder."""

@@ -20,6 +20,7 @@ from casimir.metrics.tokens import TokenScores, token_scores
 from casimir.persistence import save_folder
 from casimir.persistence.load import load
 from casimir.scores import ragged_rows
+from casimir.tasks.tag.averages import mean_of
 from casimir.tasks.tag.boost import best_boost, boosted
 from casimir.tasks.tag.columns import FIRST_AND_LAST, Layout
 from casimir.tasks.tag.corpus import Corpus
@@ -198,7 +199,7 @@ def train(
     fresh = clone(SequenceTagger() if tagger is None else tagger)
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
     features = TemplateSet.named(feature_set) if isinstance(feature_set, str) else feature_set
-    lexicons = lexicons.learnt(corpus, features.learns)
+    lexicons = lexicons.learnt(corpus, features.learns(corpus.scheme is not None))
     plan = _Plan(corpus.labels_for(wanted), features, lexicons, boost if wanted is not None else 0.0)
     tokens = corpus.tokens
     has_documents = features.reads_documents and bool(np.any(tokens.has_company()))
@@ -231,9 +232,25 @@ class _Plan:
         """Trains the tagger; the boost that it has then."""
         X = extract(tokens, self.features, self.lexicons, tagger.n_features)
         tagger.fit(X, self.labels, callbacks=callbacks)
+        if self.features.averages and self.lexicons.known is not None and tagger.status_ != "interrupted":
+            self._average(tagger, tokens)
         boost = self._chosen(tagger, has_documents) if isinstance(self.boost, Corpus) else self.boost
         tagger.predictor_ = boosted(tagger.predictor_, boost)
         return boost
+
+    def _average(self, tagger: SequenceTagger, tokens: Tokens) -> None:
+        """With a tagger trained in the same way without what words were, in the same features; unless interrupted."""
+        from sklearn.base import clone
+
+        from casimir.solvers.checkpoint import Checkpoint, part_of
+
+        X = features_for(tagger.predictor_, tokens, self.features, replace(self.lexicons, known=None))
+        other = clone(tagger).set_params(checkpoint=part_of(Checkpoint.of(tagger.checkpoint), "plain"))
+        other.fit(X, self.labels)
+        if other.status_ == "interrupted":
+            tagger.status_ = other.status_
+        else:
+            tagger.predictor_ = mean_of([tagger.predictor_, other.predictor_])
 
     def _chosen(self, tagger: SequenceTagger, has_documents: bool) -> float:
         assert isinstance(self.boost, Corpus)

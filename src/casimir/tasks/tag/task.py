@@ -136,7 +136,7 @@ def watch(dev: Corpus, corpus: Corpus, given: Given) -> Mapping[str, Any]:
     from casimir.tasks.tag.held_out import HeldOut
 
     o, features = given.options, features_of(given.options, corpus, given.encoding)
-    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features.learns)
+    lexicons = lexicons_of(o, given.encoding).learnt(corpus, features.learns(corpus.scheme is not None))
     seen = HeldOut(with_columns(dev, o.columns), features, lexicons)
     return {"dev accuracy": seen.accuracy} if dev.scheme is None else {"dev F1": seen.f1}
 
@@ -157,7 +157,8 @@ def details(scores: EntityScores | TokenScores) -> list[Table]:
         note = f"F1 {low:.4f} to {high:.4f} at 95 % (bootstrap)\ntoken accuracy {scores.accuracy:.4f}"
         note += f" over {scores.tokens:,} tokens"
         return [label_table("type", "entities", counts, len(counts), note)]
-    note = f"accuracy {low:.4f} to {high:.4f} at 95 % (bootstrap)\n{scores.sentences:.4f} of sentences without mistake"
+    note = f"accuracy {scores.accuracy:.4f}, {low:.4f} to {high:.4f} at 95 % (bootstrap)"
+    note += f"\n{scores.sentences:.4f} of sentences without mistake"
     return [label_table("label", "tokens", scores.by_label, _SHOWN, note)]
 
 

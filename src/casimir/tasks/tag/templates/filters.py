@@ -16,7 +16,7 @@ match REGEX       the first part that matches, or ""    match ^[A-Z]+: "B"
 test REGEX        whether a part matches                test [0-9]: "true"
 cluster           "=" and the word's cluster, or ""     needs clusters
 clusters          the same, and beginnings of its path  needs clusters
-known             types of a frequent word in training  "LOC|ORG"; "?" for others
+known             what a frequent word was in training  "LOC|ORG", "NOUN|VERB"; "?" for others
 
 The core has the same filters, but for those of lexicons and regular expressions: these are computed here, once for
 every distinct text.

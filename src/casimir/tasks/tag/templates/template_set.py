@@ -12,7 +12,8 @@ from casimir.tasks.tag.templates.sets import text_of
 
 FEATURE_SETS = ("default", "pairs", "chunks", "paper")
 _HOLE = re.compile(r"\{[^{}]*\}")
-_LEARN = ("default",)  # sets that read what words were in training
+# sets that read what words were in training: where labels write spans, and where they do not
+_LEARN_TYPES, _LEARN_LABELS = "default", "pairs"
 FIRST_DEFAULT = "default-1"  # of models that earlier versions wrote
 
 
@@ -35,7 +36,8 @@ class TemplateSet:
         """The templates for a file with these other columns, where there are these lexicons."""
         found = parse_templates(self.text, columns, self.name)
         if not self.is_own:
-            return found + tuple(one for name in lexicons for one in parse_templates(text_of(name), (), name))
+            added = ("known_labels" if (name, self.name) == ("known", _LEARN_LABELS) else name for name in lexicons)
+            return found + tuple(one for name in added for one in parse_templates(text_of(name), (), name))
         self._check(found, lexicons)
         return found
 
@@ -43,10 +45,16 @@ class TemplateSet:
     def reads_documents(self) -> bool:
         return EVIDENCE in self._words
 
+    def learns(self, has_spans: bool) -> bool:
+        """Whether it reads what words were in training, where labels write spans or do not."""
+        if self.is_own:
+            return "known" in self._words
+        return self.name == (_LEARN_TYPES if has_spans else _LEARN_LABELS)
+
     @property
-    def learns(self) -> bool:
-        """Whether it reads what words were in training."""
-        return "known" in self._words if self.is_own else self.name in _LEARN
+    def averages(self) -> bool:
+        """Whether taggers with and without what words were in training are averaged, where it is learnt."""
+        return not self.is_own and self.name == _LEARN_LABELS
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -75,7 +83,7 @@ class TemplateSet:
         for name, option in (
             ("clusters", "--clusters"),
             ("gazetteer", "--gazetteer"),
-            ("known", "labels that are spans"),
+            ("known", "labels to learn from"),
         ):
             if reads[name] and name not in lexicons:
                 raise ValueError(f"{self.name} reads {name}, which are not given: it needs {option}.")
