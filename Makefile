@@ -18,7 +18,7 @@ LEVELS := v1;v4
 cpp_tests = PATH="$(abspath $(1)):$$PATH" $(1)/ctest --build-and-test . $(2) --build-generator Ninja --build-options \
   -DCASIMIR_CPP_TESTS=ON "-DCASIMIR_LEVELS=$(LEVELS)" $(3) --test-command $(abspath $(1))/ctest --output-on-failure
 
-.PHONY: demo test test-cpp test-floors lint audit soak fuzz bench asan tsan tsan-cpp-tests docs wheel clean
+.PHONY: demo test test-cpp test-floors lint audit soak fuzz mutants bench asan tsan tsan-cpp-tests docs wheel clean
 
 demo: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[plot]"
@@ -50,6 +50,14 @@ lint: $(VENV)/ready
 soak: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[test]"
 	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak
+
+# Whether the tests notice mistakes made on purpose: MUTANTS (200) of the Python part, those of the core that
+# tools/mutants lists, and every mend of an old mistake taken back. Most of an hour.
+mutants: $(VENV)/ready
+	$(BIN)/python $(PIP) --no-build-isolation ".[test]" cosmic-ray coverage
+	$(BIN)/python -m tools.mutants.mends
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.mutants.core
+	$(BIN)/python -m tools.mutants.python --mutants $${MUTANTS:-200}
 
 # Coverage-guided fuzzers of the core (Clang's libFuzzer) and of the Python readers (atheris), FUZZ_MINUTES in all; what
 # they find is written out. FUZZ_OPTIONS=--keep adds inputs that reach something new to the corpora.

@@ -22,7 +22,7 @@ class MatchingOracles final : public PartOracles {
   }
 
   double expect(std::int64_t, const double*, double, double*) override {
-    throw std::invalid_argument("a sum over matchings is a permanent, which is #P-complete: use L2() or Hard().");
+    throw std::invalid_argument("Matching has no expect: a sum over matchings is a permanent. Use L2() or Hard().");
   }
 
   void best(std::int64_t i, const double* cells, std::int64_t k, double mu, TopKBatch& out) override {

@@ -21,7 +21,7 @@ from casimir.penalties import Penalty, as_penalty
 from casimir.persistence.state import keeps
 from casimir.problems import DualBlocks, Pass, PotentialBlocks, Problem, Term, Truth, core_penalty
 from casimir.scores import FloatArray, IntArray, Scores
-from casimir.smoothing import Hard, Smoothing
+from casimir.smoothing import Entropy, Hard, Smoothing
 from casimir.structures.base import Structure
 from casimir.truth import TruthSets, has_masks, truth_sets
 
@@ -321,7 +321,7 @@ class Objective:
                 "not a few outputs and their weights. Use DualProximal(), LBFGS() or Casimir()."
             )
         self.check_convex("Block-coordinate Frank-Wolfe")
-        return self._dual_problem().dual_blocks()
+        return self._dual_problem(Hard()).dual_blocks()
 
     def potential_blocks(self, eta: float | None = None) -> PotentialBlocks:
         """Dual variables as log-potentials, of a hinge loss or one smoothed by the entropy.
@@ -334,12 +334,12 @@ class Objective:
                 f"or SoftmaxMargin(cost), and {type(self.loss).__name__} is neither. Use Casimir()."
             )
         self.check_convex("A dual solver")
-        return self._dual_problem().potential_blocks(self.loss.mu, eta)
+        return self._dual_problem(Entropy()).potential_blocks(self.loss.mu, eta)
 
-    def _dual_problem(self) -> Problem:
-        """The one whose dual blocks can take the penalty: the core knows only some."""
+    def _dual_problem(self, smoothing: Smoothing) -> Problem:
+        """The one whose dual blocks can take the penalty and have the oracle: the core knows only some."""
         fused = self.term.fused if core_penalty(self.penalty) is not None else None
-        return self.term.composed if fused is None else fused
+        return self.term.composed if fused is None or not fused.runs(smoothing) else fused
 
     def log_n_outputs(self) -> float:
         """The mean of log |Y_i|, or 1 where the structure does not know."""

@@ -250,7 +250,7 @@ def test_errors_are_one_sentence_and_code_2(model: Path, files: Path, arguments:
 def test_interrupt_saves_the_best_model_so_far(files: Path, tmp_path: Path) -> None:
     arguments = ["train", "ner", "--train", str(files / "train.txt"), "--model", str(tmp_path / "m")]
     process = started([*RUN, *arguments, "--tol", "0", "--epochs", "1000000"])
-    send_at(process, "epoch  2", signal.SIGINT)
+    send_at(process, "epoch  3", signal.SIGINT)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in rest

@@ -74,9 +74,9 @@ def test_the_solver_does_the_same_with_kept_vectors_and_with_arrays(
     lam: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     objective = chain_parts(n=30, n_labels=3).objective(lam)
-    kept = cs.minimize(objective, cs.DualProximal(), epochs=20, tol=0.0)
+    kept = cs.minimize(objective, cs.DualProximal(), epochs=60, tol=0.0)
     monkeypatch.setattr(dual_proximal, "_keeps", lambda *_: False)
-    arrays = cs.minimize(objective, cs.DualProximal(), epochs=20, tol=0.0)
+    arrays = cs.minimize(objective, cs.DualProximal(), epochs=60, tol=0.0)
     assert len(kept.trace) == len(arrays.trace) > 2
     np.testing.assert_allclose(kept.trace["dual"], arrays.trace["dual"], rtol=1e-9)
     np.testing.assert_allclose(kept.w, arrays.w, atol=1e-9)

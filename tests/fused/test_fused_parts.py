@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checkpoints import gone_on, told
 
 import casimir as cs
 from casimir._native import core
@@ -116,7 +118,10 @@ def matchings(null: bool, sparse: bool, ties: bool = False) -> Case:
     given = [sp.csr_array(np.where(f > (0.5 if ties else -1.0), f, 0.0)) for f in features] if sparse else features
     y = [rng.permutation(q)[:p] for p, q in shapes]
     if null:
-        y = [np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1)) for v, (p, q) in zip(y, shapes, strict=True)]
+        y = [
+            np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1))
+            for v, (p, q) in zip(y, shapes, strict=True)
+        ]
     model, smoothings = LinearPartsModel(given, shapes=shapes), [Hard(), L2(3), L2()]
     return Case(model, cs.Matching(null=null), cs.Hamming(), y, rng.normal(size=5), cs.Ridge(0.1), smoothings)
 
@@ -130,7 +135,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "matchings with null": lambda: matchings(True, False),
     "sparse matchings": lambda: matchings(True, True),
 }
-TIED = {"tied matchings": lambda: matchings(False, False, True), "tied sparse ones": lambda: matchings(True, True, True)}
+TIED = {
+    "tied matchings": lambda: matchings(False, False, True),
+    "tied sparse ones": lambda: matchings(True, True, True),
+}
 
 
 SOLVERS = [cs.SGD(), cs.SVRG(), cs.SAGA(), cs.BCFW(), cs.DualProximal()]
@@ -171,7 +179,9 @@ def test_passes_and_oracles_equal_composed(any_case: Case) -> None:
             np.testing.assert_array_equal(fast.truth(i), slow.truth(i))
             zeros = np.zeros(len(case.w0))
             moved = other.marginals - fast.truth(i)
-            np.testing.assert_allclose(fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10)
+            np.testing.assert_allclose(
+                fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10
+            )
             assert not zeros.any()
 
 
@@ -225,15 +235,23 @@ def test_solvers_follow_the_composed_path(case: Case, solver: Any, penalty: str)
     weights = np.arange(1.0, N + 1.0)
     runs = []
     for native in (True, False):
-        objective = cs.Objective(
-            case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native
-        )
+        objective = cs.Objective(case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native)
         assert objective.is_native == native
         w0 = None if isinstance(solver, cs.BCFW | cs.DualProximal) else case.w0  # away from the ties at 0
         runs.append(cs.minimize(objective, solver, epochs=4, tol=0.0, seed=1, w0=w0))
     np.testing.assert_allclose(runs[0].w, runs[1].w, atol=1e-8)
     assert runs[0].objective == pytest.approx(runs[1].objective, abs=1e-9)
     assert runs[0].dual == pytest.approx(runs[1].dual, abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True, cached_passes=2), cs.DualProximal()])
+def test_dual_variables_come_back_from_a_checkpoint(case: Case, solver: Any, tmp_path: Path) -> None:
+    def make() -> cs.Objective:
+        return cs.Objective(case.model, case.structure, cs.Hinge(case.cost), case.y, case.penalty)
+
+    assert make().is_native
+    straight = cs.minimize(make(), solver, 9, 0.0)
+    assert told(gone_on(make, solver, tmp_path, (1, 4))) == told(straight)
 
 
 @pytest.mark.parametrize("name", ["junctions", "sparse junctions"])
@@ -256,11 +274,13 @@ def test_structures_without_expect_still_refuse_a_log_loss(name: str) -> None:
 
 
 def test_a_truth_of_marginals_and_no_truth(case: Case) -> None:
-    slow, fast = problems(case)
+    _, fast = problems(case)
     marginals = np.random.default_rng(5).uniform(size=fast.core.n_marginals)
     for given in (Truth(None, marginals, True), Truth()):
         problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y, None, given), 2)
-        twin = ComposedProblem(case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False))
+        twin = ComposedProblem(
+            case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False)
+        )
         a, b = (p.full_pass(case.w0, Hard(), 0.0, gradient=True, keep=False) for p in (twin, problem))
         np.testing.assert_allclose(b.value, a.value, atol=1e-10)
         np.testing.assert_allclose(b.cost, a.cost, atol=1e-10)

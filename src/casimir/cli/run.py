@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
+from casimir.cli.console import (
+    INTERRUPTED,
+    counted,
+    err,
+    kept,
+    numbered,
+    out,
+    say,
+    track,
+    write_json,
+    write_result,
+)
 from casimir.cli.options import Manner, Using
 from casimir.cli.parallel import Stop, side_by_side
 from casimir.cli.report import Section, show_run
@@ -293,7 +304,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _count(task: Task, data: Any) -> str:
-    return f"{len(data):,} {task.units}"
+    return numbered(len(data), task.units)
 
 
 def _check_pictures(folder: Path | None) -> None:

@@ -95,8 +95,13 @@ class Case:
         return Size(n, self.lam_n / n)
 
     def objective(self, data: Data) -> Objective:
-        """F on the data, with the penalty of this case."""
-        return data.objective.with_penalty((data.penalty or Ridge)(self.lam_n / data.objective.n_active))
+        """F on the data, with the penalty of this case; what runs before have found out is not known to it.
+
+        Runs would have other counts otherwise, by which of them came first.
+        """
+        found = data.objective.with_penalty((data.penalty or Ridge)(self.lam_n / data.objective.n_active))
+        found.known_of_losses = {}
+        return found
 
     def small(self) -> Case:
         """The same on the source's small version, where it has one."""

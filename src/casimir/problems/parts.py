@@ -23,11 +23,12 @@ from casimir.structures.matching import Matching
 
 
 class _Outputs(NamedTuple):
-    """The core's PartStructure, the entries of every output and the labels that each may have."""
+    """The core's PartStructure, the entries of every output and the labels that each may have; cells of all edges."""
 
     core: Any
     lengths: IntArray
     labels: Any
+    edge_cells: int = 0
 
 
 def linear_parts(
@@ -35,12 +36,14 @@ def linear_parts(
 ) -> Any | None:
     """The core's Problem; None where it does not know the structure, or parts and structure do not fit together."""
     parts = model.parts()
-    if parts is None or (truth.marginals is not None and not truth.is_fused):
+    if parts is None:
         return None
     layout = layout_of(model)
     outputs = _outputs(structure, layout, parts)
     if outputs is None:
         return None
+    if truth.marginals is not None and len(truth.marginals) != layout.nodes.size + outputs.edge_cells:
+        return None  # of a composed problem whose edges have no scores; else its layout is the core's
     fixed = fixed_scores(structure, layout, cost, y, offset)
     if fixed is not None and (fixed.whole is not None or (fixed.edges is not None and fixed.edge_offsets is None)):
         return None
@@ -80,7 +83,9 @@ def _cuts(structure: GraphCut, layout: Scores, parts: LinearParts) -> _Outputs |
     if not _fits(structure, layout, parts):
         return None
     ends, edge_offsets = structure.all_edges
-    return _Outputs(core.cut_parts(frozen(layout.offsets), ends, edge_offsets), np.diff(layout.offsets), 2)
+    return _Outputs(
+        core.cut_parts(frozen(layout.offsets), ends, edge_offsets), np.diff(layout.offsets), 2, 4 * len(ends)
+    )
 
 
 @_outputs.register
@@ -91,7 +96,7 @@ def _junctions(structure: JunctionTree, layout: Scores, parts: LinearParts) -> _
     ends, edge_offsets = structure.all_edges
     labels = structure.n_labels
     made = core.junction_parts(frozen(layout.offsets), ends, edge_offsets, labels, structure.max_cells)
-    return _Outputs(made, np.diff(layout.offsets), labels)
+    return _Outputs(made, np.diff(layout.offsets), labels, labels**2 * len(ends))
 
 
 @_outputs.register

@@ -26,7 +26,7 @@ class SDCA:
     Every example keeps a distribution over its outputs by log-potentials theta_i, u_i ~ exp(theta_i / mu). A step moves
     those of one example towards its scores s at w, costs included: theta_i <- (1 - eta) theta_i + eta s. These are the
     exponentiated gradient steps of Collins et al. (2008), with a search for eta in the place of a step size, so that
-    the dual rises with every one of them.
+    the dual rises with every one of them, but perhaps for the first of an example whose truth is a distribution.
 
     light_passes  passes over the examples whose gap is above skip_below times the mean, after every one over all
     skip_below    see light_passes

@@ -114,7 +114,7 @@ class Subproblems:
                 f"Casimir's inner solver did not reach the relative accuracy {delta:.2g} in {_MAX_INNER_EPOCHS} epochs "
                 "and went on without it. An exact smoothing, such as L2() or Entropy(), or stopping='budget' helps.",
                 RuntimeWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         return state
 

@@ -30,7 +30,7 @@ from casimir.penalties import Proximal, nearest_allowed
 from casimir.scores import FloatArray, IntArray
 from casimir.solvers.at_zero import scale_at_zero
 from casimir.solvers.base import Monitor
-from casimir.solvers.first_pass import first_pass, mean_loss
+from casimir.solvers.first_pass import FirstPass, first_pass, mean_loss
 from casimir.solvers.ray import is_too_long, shorter
 from casimir.solvers.regimes import extrapolation, kappa_of
 from casimir.solvers.saga import Table
@@ -81,7 +81,7 @@ class UntunedSAGA:
         scale = scale_at_zero(objective)
         value = value_at(objective, w0) if w0.any() else scale.loss
         met = first_pass(objective, w0, scale.gamma, self.rng)
-        is_better = bool(np.isfinite(met.w).all()) and met.loss + objective.penalty.value(met.w) <= value
+        is_better = bool(np.isfinite(met.w).all()) and self._first_value(met, w0) <= value
         self.t = self.t_before = self.z = met.w if is_better else w0
         natural = 0.5 * max(met.loss if is_better else value, 1e-6 * scale.loss, 1e-300)
         self.mu = self.first_mu = (at(self.settings.mu, 1) or natural) if self.is_smoothed else 0.0
@@ -90,6 +90,10 @@ class UntunedSAGA:
         self.lipschitz: float = self.inner.lipschitz or guess + strong
         self.value, self.smoothed_value = math.inf, math.inf
         self.table = _at_the_truth(objective, self.loss)
+
+    def _first_value(self, met: FirstPass, w0: FloatArray) -> float:
+        """F after the first pass; against a start of the user's the losses that it met are too rough a measure."""
+        return value_at(self.objective, met.w) if w0.any() else met.loss + self.objective.penalty.value(met.w)
 
     @property
     def loss(self) -> Loss:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -116,8 +117,9 @@ def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Ten
         pairs = _weighted(difference.edges, weights, difference.edge_offsets)
         return scattered(pairs, edges.index, edges.tensor, 2)
     per_edge = np.repeat(weights, np.diff(difference.edge_offsets))
-    total = per_edge @ difference.edges.reshape(len(per_edge), -1)
-    return torch.from_numpy(total.reshape(difference.edges.shape[1:])).to(edges.tensor)
+    rows, *labels = difference.edges.shape
+    total = per_edge @ difference.edges.reshape(rows, math.prod(labels))
+    return torch.from_numpy(total.reshape(labels)).to(edges.tensor)
 
 
 def _weighted(rows: FloatArray, weights: FloatArray, offsets: IntArray) -> FloatArray:
