@@ -49,7 +49,8 @@ lint: $(VENV)/ready
 # Random attacks for SOAK_MINUTES (60): damaged files and models, killed savers, instances against enumeration.
 soak: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[test]"
-	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak
+	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak tests/solvers/test_runs_in_any_order.py \
+	  tests/estimators/test_calls_in_any_order.py
 
 # Whether the tests notice mistakes made on purpose: MUTANTS (200) of the Python part, those of the core that
 # tools/mutants lists, and every mend of an old mistake taken back. Most of an hour.
