@@ -281,7 +281,8 @@ def test_dual_states_that_are_none_are_refused(weights: list[float] | None, tabu
     objective = cs.Objective(LinearChainModel(X, 2), cs.Chain(2), cs.Hamming(), [[1]], 0.5)
     problem = objective.problem(cs.Hard()).core
     blocks = problem.dual_blocks()
-    blocks.exact_pass(ints(0), True, 2, 0.0, core.Penalty(0.0, 0.5, None, None, 0.0, None), 0.5, np.zeros(objective.n_params), None, None)
+    penalty, w = core.Penalty(0.0, 0.5, None, None, 0.0, None), np.zeros(objective.n_params)
+    blocks.exact_pass(ints(0), True, 2, 0.0, penalty, 0.5, w, None, None)
     ell, gaps, counts, found, outputs, of_products, products = blocks.state()
     assert found.size == 2
     problem.dual_blocks().restore(ell, gaps, counts, found, outputs, of_products, products)
