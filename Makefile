@@ -49,7 +49,8 @@ lint: $(VENV)/ready
 # Random attacks for SOAK_MINUTES (60): damaged files and models, killed savers, instances against enumeration.
 soak: $(VENV)/ready
 	$(BIN)/python $(PIP) --no-build-isolation ".[test]"
-	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak
+	SOAK_MINUTES=$${SOAK_MINUTES:-60} $(BIN)/python -m pytest -s tests/soak tests/solvers/test_runs_in_any_order.py \
+	  tests/estimators/test_calls_in_any_order.py
 
 # Whether the tests notice mistakes made on purpose: MUTANTS (200) of the Python part, those of the core that
 # tools/mutants lists, and every mend of an old mistake taken back. Most of an hour.
@@ -99,7 +100,7 @@ asan: $(ASAN_VENV)/ready
 # needs addresses that are not randomised, and a Python without PyTorch, whose threads it does not know.
 tsan: $(TSAN_VENV)/ready
 	TSAN_OPTIONS=halt_on_error=1 setarch -R $(MAKE) tsan-cpp-tests
-	$(TSAN_BIN)/python $(PIP) --no-build-isolation . -C build-dir=build/tsan \
+	$(TSAN_BIN)/python $(PIP) --no-build-isolation . "pytest>=8" "hypothesis>=6.100" -C build-dir=build/tsan \
 	  -C cmake.define.CASIMIR_SANITIZE_THREADS=ON -C "cmake.define.CASIMIR_LEVELS=$(LEVELS)"
 	LD_PRELOAD="$$($(or $(CXX),c++) -print-file-name=libtsan.so)" OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
 	  setarch -R $(TSAN_BIN)/python tests/soak/workers.py 4

@@ -239,3 +239,54 @@ def _answered(call: Callable[[], Any]) -> bool:
     except (ValueError, RuntimeError):
         return False
     return True
+
+
+def given_words(items: list[int], ends: list[int]) -> Any:
+    """The features of one token by a template whose values come from outside."""
+    plan = core.TemplatePlan(1, 2)
+    plan.add_source(1, 0, [])  # given for every distinct text
+    plan.add_template(["w=", ""], [(0, 0, 0, 0, "")])
+    ids, table = core.intern_tokens([["Ada"]])
+    characters = core.CharacterTable()
+    for code in characters.missing(table):
+        characters.add(code, 0, chr(code))
+    given = (np.array(items, I64), np.array(ends, I64), np.frombuffer(b"abc", np.uint8))
+    return core.extract_hashed(plan, characters, ints(0, 1), ints(-1), [ids], [table], [given], 8, 1)
+
+
+def test_values_from_outside_are_checked() -> None:
+    assert len(given_words([0, 2], [0, 1, 3])[2]) == 2
+    for items, ends in (([0, 2], [0, 9, 3]), ([0, 2], [0, -1, 3]), ([-5, 2], [0, 1, 3]), ([7, 2], [0, 1, 3])):
+        with pytest.raises(ValueError, match="do not fit the tokens"):
+            given_words(items, ends)
+
+
+def test_kinds_of_templates_are_checked() -> None:
+    plan = core.TemplatePlan(1, 2)
+    for kind in (-1, 5):
+        with pytest.raises(ValueError, match="unknown kind"):
+            plan.add_source(kind, 0, [])
+    plan.add_source(0, 0, [])
+    for anchor, outside in ((5, 0), (-1, 0), (0, 4), (0, -1)):
+        with pytest.raises(ValueError, match="unknown kind"):
+            plan.add_template(["", ""], [(0, anchor, 0, outside, "")])
+
+
+@pytest.mark.parametrize(
+    ("weights", "tabulated"), [([0.5, 0.6], None), ([1.5, -0.5], None), ([np.nan, 1.0], None), (None, [])]
+)
+def test_dual_states_that_are_none_are_refused(weights: list[float] | None, tabulated: list[int] | None) -> None:
+    """Weights of outputs that are no distribution would make a wrong certificate."""
+    X = cs.pack([[["a"]]], n_features=2)
+    objective = cs.Objective(LinearChainModel(X, 2), cs.Chain(2), cs.Hamming(), [[1]], 0.5)
+    problem = objective.problem(cs.Hard()).core
+    blocks = problem.dual_blocks()
+    penalty, w = core.Penalty(0.0, 0.5, None, None, 0.0, None), np.zeros(objective.n_params)
+    blocks.exact_pass(ints(0), True, 2, 0.0, penalty, 0.5, w, None, None)
+    ell, gaps, counts, found, outputs, of_products, products = blocks.state()
+    assert found.size == 2
+    problem.dual_blocks().restore(ell, gaps, counts, found, outputs, of_products, products)
+    wrong = found if weights is None else np.array(weights)
+    rows = of_products if tabulated is None else np.array(tabulated, I64)
+    with pytest.raises(ValueError, match="does not fit"):
+        problem.dual_blocks().restore(ell, gaps, counts, wrong, outputs, rows, products)

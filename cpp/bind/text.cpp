@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "bind.hpp"
@@ -26,8 +27,18 @@ std::span<const T> span_of(const InArray<T, nb::ndim<1>>& array) {
   return {array.data(), array.size()};
 }
 
+template <class Enum>
+Enum checked_kind(int value, Enum last) {
+  if (value < 0 || value > static_cast<int>(last)) throw std::invalid_argument("a template is of an unknown kind");
+  return static_cast<Enum>(value);
+}
+
+bool is_ascending(const Integers& array) {
+  return array.size() > 0 && array.data()[0] >= 0 && std::is_sorted(array.data(), array.data() + array.size());
+}
+
 void add_source(text::Plan& plan, int kind, std::size_t column, const std::vector<FilterParts>& filters) {
-  text::Source made{static_cast<text::SourceKind>(kind), column, {}};
+  text::Source made{checked_kind(kind, text::SourceKind::evidence), column, {}};
   if (made.kind == text::SourceKind::filtered)
     for (const auto& [name, number, most, characters] : filters)
       made.filters.emplace_back(name, number, most, characters);
@@ -39,8 +50,8 @@ void add_template(text::Plan& plan, std::vector<std::string> texts, const std::v
   text::Template made{std::move(texts), {}};
   for (const auto& [source, anchor, offset, outside, mark] : holes) {
     if (source >= plan.sources.size()) throw std::invalid_argument("a hole names a source that is not there");
-    made.holes.push_back(
-        {source, static_cast<text::Anchor>(anchor), offset, static_cast<text::Outside>(outside), mark});
+    made.holes.push_back({source, checked_kind(anchor, text::Anchor::right), offset,
+                          checked_kind(outside, text::Outside::numbered), mark});
   }
   plan.templates.push_back(std::move(made));
 }
@@ -79,7 +90,7 @@ text::TokenTable token_table(const Integers& offsets, const Integers& documents,
 text::GivenValues given_values(const Given& given, std::size_t n_items) {
   if (!given) return {};
   const auto& [items, ends, blob] = *given;
-  if (items.size() != n_items + 1 || ends.size() == 0 ||
+  if (items.size() != n_items + 1 || !is_ascending(items) || !is_ascending(ends) ||
       items.data()[n_items] + 1 != static_cast<int64_t>(ends.size()) ||
       ends.data()[ends.size() - 1] != static_cast<int64_t>(blob.size()))
     throw std::invalid_argument("values that are given do not fit the tokens");

@@ -131,11 +131,12 @@ def read_meta(file: Path) -> None:
     given = json.loads(file.read_bytes())
     if not isinstance(given, dict) or not isinstance(given.get("kind"), str) or given["kind"] not in _models():
         raise ValueError("of no kind")
+    folder, arrays = _empty(file.parent / "model"), _models()[given["kind"]][1]
     try:
-        save_folder(file.parent / "model", given["kind"], given.get("meta"), _models()[given["kind"]][1])  # type: ignore[arg-type]
+        save_folder(folder, given["kind"], given.get("meta"), arrays)  # type: ignore[arg-type]
     except TypeError as error:  # what JSON does not hold
         raise ValueError(str(error)) from None
-    _used(file.parent / "model")
+    _used(folder)
 
 
 def whole_metas() -> list[bytes]:
