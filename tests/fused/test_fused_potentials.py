@@ -25,7 +25,10 @@ from casimir.solvers.bcfw import dual_start
 
 
 def passes(objective: cs.Objective, rounds: int = 4, skip_below: float = 0.9, eta: float | None = None) -> list[Any]:
-    """What a few passes of the potential blocks leave behind, pass by pass; at w = 0 all gaps may be the mean."""
+    """What a few passes of the potential blocks leave behind, pass by pass; at w = 0 all gaps may be the mean.
+
+    At the optimum of a hinge loss rounding decides whether a step is taken: fewer rounds end before it.
+    """
     order = objective.permutation(np.random.default_rng(8))
     blocks, iterate = objective.potential_blocks(eta), dual_start(objective.penalty, objective.n_params)
     record: list[Any] = [blocks.ell]
@@ -67,7 +70,7 @@ def test_passes_agree_under_every_strongly_convex_penalty(kind: str, penalty: st
     own = penalty_of(penalty, parts.model.n_params, turn)
     weights = some_weights(len(parts.y), turn) if turn % 2 else None
     for loss in (cs.SoftmaxMargin(parts.cost), cs.Hinge(parts.cost)):
-        assert_all_close(*(passes(o) for o in both(parts, own, loss, sample_weight=weights)))
+        assert_all_close(*(passes(o, rounds=3) for o in both(parts, own, loss, sample_weight=weights)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
