@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import crf_optimum, listed, tiny_parts
+from problems import chain_parts, crf_optimum, listed, tiny_parts
 from scipy.special import logsumexp
 
 import casimir as cs
