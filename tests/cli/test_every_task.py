@@ -114,6 +114,16 @@ def test_help_fits_a_terminal_and_cuts_nothing(words: list[str]) -> None:
     assert "..." not in result.stdout.replace("[ARGS]...", "").replace("X,...", "").replace("N,..", "")
 
 
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("width", [58, 78, 80])
+def test_examples_in_help_are_cut_between_words_alone(name: str, width: int) -> None:
+    command = typer.main.get_command(app).commands["train"].commands[name]  # type: ignore[attr-defined]
+    shown = command.get_help(command.context_class(command, terminal_width=width)).split("Examples:")[1]
+    assert max(map(len, shown.splitlines())) <= width
+    parts = [" ".join(part.split()) for part in shown.strip().split("\n\n")]
+    assert parts == list(registry.tasks()[name].examples)
+
+
 # --- runs that do not end well
 
 
