@@ -350,7 +350,8 @@ class Recorder:
         """All but what setting up the solver changes again."""
         for name, value in state["run"].items():
             setattr(self, name, value)
-        self._best_w = None if self._best_w is None else Kept.of(self._best_w)
+        best: Any = self._best_w  # what `Kept.state` gave
+        self._best_w = None if best is None else Kept.of(best)
         self.trace = Trace([TraceRow(**row) for row in state["trace"]])
         kept, now = state["callbacks"], self._with_states()
         if len(kept) != len(now):
