@@ -151,3 +151,15 @@ def test_examples_run(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script), *QUICK.get(script.name, [])])
     runpy.run_path(str(script), run_name="__main__")
+
+
+def test_tests_that_the_page_on_reliability_names_are_there() -> None:
+    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    tests = ROOT / "tests"
+    there = {name for file in tests.rglob("test_*.py") for name in re.findall(r"def (test_\w+)", file.read_text())}
+    named = set(re.findall(r"\b(test_\w+)`", page))
+    assert len(named) > 30
+    assert named - there == set()
+    files = set(re.findall(r"`(tests/[\w/.]+)`", page))
+    files |= {f"tests/{name}" for name in re.findall(r"`([\w/]*test_\w+\.py)(?:::|`)", page) if name[:6] != "tests/"}
+    assert [name for name in files if not (ROOT / name).exists()] == []

@@ -285,3 +285,15 @@ def test_k_beyond_the_number_of_outputs_and_of_an_integer() -> None:
         L2(k=2**63)
     with pytest.raises(ValueError, match=r"k=.*; it must be below 2\^62"):
         chain.topk(s, 2**70)
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_chunks_follow_one_another_and_fit_in_memory(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoothing_module, "_CHUNK_LABELS", 20)
+    lengths = np.random.default_rng(0).integers(1, 9, 40)
+    s = Chain(2).scores([np.zeros((p, 2)) for p in lengths], np.zeros((2, 2)))
+    chunks = list(smoothing_module._chunks(s, k))
+    assert np.concatenate(chunks).tolist() == list(range(40))
+    assert len(chunks) > 1
+    for chunk in chunks:
+        assert np.sum(lengths[chunk[1:]]) * min(k, 20) < 20, "the first one is taken whatever it needs"

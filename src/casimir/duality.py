@@ -8,7 +8,6 @@ import numpy as np
 
 from casimir._arrays import dot
 from casimir.penalties import Penalty
-from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -16,7 +15,6 @@ _SEARCHES = 20  # of a point on a segment
 _FLAT = 1e-3  # share of the slope at the start that counts as none
 
 
-@keeps
 @dataclass(frozen=True, eq=False, slots=True)
 class DualPoint:
     """A point of the dual of F = sum_i p_i f_i + R: D = ell - R*(-g) <= min F.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from checkpoints import InterruptAt, gone_on, told
 from nonlinear import elu_parts
 from problems import (
@@ -450,3 +451,18 @@ def test_a_fingerprint_tells_values_types_and_functions_apart() -> None:
     seen = [fingerprint(value) for value in values]
     same = {(i, j) for i in range(len(seen)) for j in range(i) if seen[i] == seen[j]}
     assert {(values[i], values[j]) for i, j in same} == {(cs.SGD(mu=0.0), cs.SGD())}
+
+
+def test_a_fingerprint_reads_data_of_any_kind() -> None:
+    """A sparse matrix has `tocsr` and `data`; a dataclass may call a field `data` as well."""
+
+    @dataclass
+    class Named:
+        data: Any
+
+    assert fingerprint(Named(1)) == fingerprint(Named(1)) != fingerprint(Named(2))
+    assert fingerprint(np.add) != fingerprint(np.multiply)
+    assert fingerprint(np.dtype("f8")) != fingerprint(np.dtype("f4"))
+    dense = np.array([[1.0, 0.0], [0.0, 2.0]])
+    assert fingerprint(sp.csr_array(dense)) == fingerprint(sp.csr_array(dense.copy())) != fingerprint(dense)
+    assert fingerprint(sp.csr_array(dense)) != fingerprint(sp.csr_array(dense.T @ dense))

@@ -183,3 +183,16 @@ class Foreign:
 
     def prox(self, w: Any, t: float) -> Any:
         return w / (1.0 + t)
+
+
+def test_steps_go_from_the_best_point_towards_the_minimiser_of_the_model() -> None:
+    objective, solver, seen = chain_parts(n=8).objective(0.05), cs.CuttingPlanes(step=0.9), []
+    cs.minimize(objective, solver, 12, 0.0, callbacks=[lambda row, w: seen.append((row.objective, w.copy()))])
+    model, best, best_w, worse = Model(objective.penalty, objective.trivial_dual(), solver.planes), np.inf, None, 0
+    for (value, w), (_, following) in pairwise(seen):
+        worse += value >= best
+        if value < best:
+            best, best_w = value, w
+        model.add(objective.evaluate(w).dual, best)
+        np.testing.assert_allclose(following, best_w + 0.9 * (model.w - best_w), rtol=0, atol=1e-10)
+    assert worse > 0, "some steps lead to worse points, from which nothing may go on"

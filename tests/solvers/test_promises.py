@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -269,3 +270,14 @@ def test_a_nonlinear_objective_has_no_certificate_but_zero() -> None:
     result = cs.minimize(parts.objective(0.05), cs.SGD(cs.Constant(0.01), averaging="none"), 3, w0=start(parts))
     assert result.dual == 0.0
     assert result.gap == 1.0
+
+
+def test_hyperparameters_cannot_be_changed_and_solvers_may_be_keys() -> None:
+    """They are shared, and what a checkpoint was made with must stay what it was."""
+    from casimir import losses, penalties, smoothing, solvers
+
+    found = [one for module in (losses, penalties, smoothing, solvers) for one in vars(module).values()]
+    found += [getattr(module, name) for module in (losses, penalties, solvers) for name in module.__all__]
+    kinds = {one for one in found if isinstance(one, type) and is_dataclass(one)}
+    assert {cs.SGD, cs.Constant, cs.Casimir, cs.DualProximal, cs.ElasticNet, cs.Hinge, cs.L2, cs.Entropy} <= kinds
+    assert {kind.__name__ for kind in kinds if not kind.__dataclass_params__.frozen} == set()

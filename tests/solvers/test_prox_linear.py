@@ -12,6 +12,7 @@ from problems import Counting, candidate_parts, hinge_optimum, tiny_parts
 
 import casimir as cs
 from casimir.scores import FloatArray
+from casimir.solvers.prox_linear import _Levels
 
 LAM = 0.05
 CASIMIR_SVRG = cs.Casimir.paper("const", cs.SVRG(cs.L2(10), mu=0.2))
@@ -303,3 +304,13 @@ def test_it_wants_a_convex_solver_inside() -> None:
         cs.ProxLinear(cs.ProxLinear())
     with pytest.raises(TypeError, match="SGD"):
         cs.ProxLinear(cs.SGD)  # type: ignore[arg-type]
+
+
+def test_steps_of_the_inner_solver_are_shortened_only_where_they_made_the_model_worse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shortened: list[Any] = []
+    monkeypatch.setattr(_Levels, "with_shorter_steps", lambda self: shortened.append(self) or self)
+    result = run(elu_parts(), cs.ProxLinear())
+    assert result.objective < result.trace[0].objective
+    assert shortened == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import resource
 import shutil
@@ -35,12 +36,16 @@ class Trial:
 
 
 def copied(to: Path) -> Path:
-    """The files of the project that git knows."""
-    shutil.rmtree(to, ignore_errors=True)
+    """The files of the project that git knows; those that are there already and right keep their dates."""
     found = subprocess.run(["git", "ls-files", "-z", *_PARTS], cwd=ROOT, check=True, capture_output=True, text=True)
-    for name in filter(None, found.stdout.split("\0")):
+    names = set(filter(None, found.stdout.split("\0")))
+    for file in to.rglob("*.py"):
+        if str(file.relative_to(to)) not in names:
+            file.unlink()
+    for name in names:
         (to / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, to / name)
+        if not ((to / name).exists() and filecmp.cmp(ROOT / name, to / name, shallow=False)):
+            shutil.copyfile(ROOT / name, to / name)
     return to
 
 

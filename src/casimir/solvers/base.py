@@ -14,6 +14,8 @@ from casimir.persistence.state import keeps
 from casimir.scores import FloatArray
 from casimir.smoothing import Smoothing
 
+keeps(DualPoint)
+
 
 class Monitor(Protocol):
     """Where a solver reports its progress."""
