@@ -36,7 +36,7 @@ class LinearChain final : public LinearTokens {
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
   /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
   void all_token_scores(const double* w, int threads, double* out) const;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 import casimir as cs
 from casimir._native import core
+from casimir.duality import DualPoint
 from casimir.errors import Intractable
 from casimir.models import LinearPartsModel
 from casimir.models.linear_graph import EdgeRows, LinearGraphModel
@@ -116,7 +118,10 @@ def matchings(null: bool, sparse: bool, ties: bool = False) -> Case:
     given = [sp.csr_array(np.where(f > (0.5 if ties else -1.0), f, 0.0)) for f in features] if sparse else features
     y = [rng.permutation(q)[:p] for p, q in shapes]
     if null:
-        y = [np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1)) for v, (p, q) in zip(y, shapes, strict=True)]
+        y = [
+            np.where(rng.uniform(size=p) < 0.3, q - 1, np.minimum(v, q - 1))
+            for v, (p, q) in zip(y, shapes, strict=True)
+        ]
     model, smoothings = LinearPartsModel(given, shapes=shapes), [Hard(), L2(3), L2()]
     return Case(model, cs.Matching(null=null), cs.Hamming(), y, rng.normal(size=5), cs.Ridge(0.1), smoothings)
 
@@ -130,7 +135,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "matchings with null": lambda: matchings(True, False),
     "sparse matchings": lambda: matchings(True, True),
 }
-TIED = {"tied matchings": lambda: matchings(False, False, True), "tied sparse ones": lambda: matchings(True, True, True)}
+TIED = {
+    "tied matchings": lambda: matchings(False, False, True),
+    "tied sparse ones": lambda: matchings(True, True, True),
+}
 
 
 SOLVERS = [cs.SGD(), cs.SVRG(), cs.SAGA(), cs.BCFW(), cs.DualProximal()]
@@ -171,7 +179,9 @@ def test_passes_and_oracles_equal_composed(any_case: Case) -> None:
             np.testing.assert_array_equal(fast.truth(i), slow.truth(i))
             zeros = np.zeros(len(case.w0))
             moved = other.marginals - fast.truth(i)
-            np.testing.assert_allclose(fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10)
+            np.testing.assert_allclose(
+                fast.squared_norm(i, moved, zeros), slow.squared_norm(i, moved, zeros), atol=1e-10
+            )
             assert not zeros.any()
 
 
@@ -214,6 +224,65 @@ def test_dual_passes_follow_the_composed_path(case: Case, pairwise: bool, averag
     np.testing.assert_allclose(runs[1], runs[0], atol=1e-10)
 
 
+def together(case: Case, problem: Any, order: Any, passes: int) -> np.ndarray:
+    """What passes with pairwise steps leave behind; `order` draws their examples."""
+    blocks, iterate = problem.dual_blocks(), dual_start(case.penalty, len(case.w0))
+    trace = []
+    for _ in range(passes):
+        seen = blocks.exact_pass(order(), True, 2, 0.3, iterate)
+        trace += [seen.gap, blocks.ell, *iterate.w, blocks.cached_pass(order(), 2, 0.3, iterate), blocks.cached_outputs]
+    return np.array(trace)
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 20])
+def test_oracles_that_are_asked_together_follow_the_composed_path(case: Case, at_once: int) -> None:
+    given = case.model, case.structure, case.cost, case.y
+    slow = ComposedProblem(*given, truth=Truth(case.y), at_once=at_once)
+    runs = []
+    for threads in (0, 1, 2, 3, 7):
+        rng = np.random.default_rng(4)
+        problem = FusedProblem(core_problem(*given), threads, at_once=at_once) if threads else slow
+        runs.append(together(case, problem, partial(rng.permutation, N), 8))
+    np.testing.assert_allclose(runs[1], runs[0], atol=1e-10)
+    for run in runs[2:]:
+        np.testing.assert_array_equal(run, runs[1])
+
+
+def test_an_example_that_is_drawn_twice_in_a_round_gives_the_same_bits_on_any_number_of_threads(case: Case) -> None:
+    runs = []
+    for threads in (1, 2, 7):
+        rng = np.random.default_rng(4)
+        problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), threads, at_once=5)
+        runs.append(together(case, problem, partial(rng.integers, N, size=N), 8))
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run, runs[0])
+
+
+def test_the_dual_never_falls_where_oracles_are_asked_together(case: Case) -> None:
+    problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), 2, at_once=4)
+    blocks, iterate, last = problem.dual_blocks(), dual_start(case.penalty, len(case.w0)), 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        blocks.exact_pass(rng.permutation(N), True, 2, 0.0, iterate)
+        dual = DualPoint(iterate.gradient(), blocks.ell).value(case.penalty)
+        assert dual >= last - 1e-12
+        last = dual
+    value = problem.full_pass(iterate.w, Hard(), 0.0, gradient=False, keep=False).value.mean()
+    assert last > 0.0
+    assert value + case.penalty.value(iterate.w) >= last - 1e-12
+
+
+def test_only_the_oracles_of_part_features_are_asked_together(case: Case) -> None:
+    chain = cs.LinearChainModel(cs.pack([[["a"], ["b"]]], 4), 2)
+    blocks = core_problem(chain, cs.Chain(2), cs.Hamming(), [np.array([0, 1])]).dual_blocks()
+    blocks.ask_together(1, 2)
+    with pytest.raises(ValueError, match="part features"):
+        blocks.ask_together(2, 2)
+    for at_once, threads in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match=">= 1"):
+            core_problem(case.model, case.structure, case.cost, case.y).dual_blocks().ask_together(at_once, threads)
+
+
 @pytest.mark.parametrize("penalty", ["ridge", "elastic net"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solvers_follow_the_composed_path(case: Case, solver: Any, penalty: str) -> None:
@@ -225,9 +294,7 @@ def test_solvers_follow_the_composed_path(case: Case, solver: Any, penalty: str)
     weights = np.arange(1.0, N + 1.0)
     runs = []
     for native in (True, False):
-        objective = cs.Objective(
-            case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native
-        )
+        objective = cs.Objective(case.model, case.structure, cs.Hinge(case.cost), case.y, given, weights, native=native)
         assert objective.is_native == native
         w0 = None if isinstance(solver, cs.BCFW | cs.DualProximal) else case.w0  # away from the ties at 0
         runs.append(cs.minimize(objective, solver, epochs=4, tol=0.0, seed=1, w0=w0))
@@ -260,7 +327,9 @@ def test_a_truth_of_marginals_and_no_truth(case: Case) -> None:
     marginals = np.random.default_rng(5).uniform(size=fast.core.n_marginals)
     for given in (Truth(None, marginals, True), Truth()):
         problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y, None, given), 2)
-        twin = ComposedProblem(case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False))
+        twin = ComposedProblem(
+            case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False)
+        )
         a, b = (p.full_pass(case.w0, Hard(), 0.0, gradient=True, keep=False) for p in (twin, problem))
         np.testing.assert_allclose(b.value, a.value, atol=1e-10)
         np.testing.assert_allclose(b.cost, a.cost, atol=1e-10)
