@@ -41,11 +41,13 @@ class Team {
     if (workers > kMost || busy_.test_and_set(std::memory_order_acquire)) return false;
     const bool is_there = grow(workers);
     if (is_there) {
-      workers_ = workers, call_ = call, context_ = context;
-      left_.store(size_ - 1, std::memory_order_relaxed);
+      call_ = call, context_ = context;
+      left_.store(workers, std::memory_order_relaxed);
+      open_.store(turn_of(open_.load(std::memory_order_relaxed)) + kTurn + static_cast<std::uint64_t>(workers) * kOne,
+                  std::memory_order_release);
       round_.fetch_add(1, std::memory_order_release);
       round_.notify_all();
-      call(context, 0);
+      take_shares();
       for (int left = left_.load(std::memory_order_acquire); left != 0;) left = changed(left_, left);
     }
     busy_.clear(std::memory_order_release);
@@ -53,12 +55,25 @@ class Team {
   }
 
  private:
-  /// Everybody takes part in every round, if only to say so: nobody is ever a round behind.
-  void work(int worker, std::uint32_t round) {
+  // What is open: the number of the turn, its shares, and how many of these are taken.
+  static constexpr std::uint64_t kOne = 1u << 10, kTurn = kOne << 10;
+  static std::uint64_t turn_of(std::uint64_t open) { return open / kTurn * kTurn; }
+
+  /// Takes shares of the open turn as long as there are any: nobody waits for a thread that has not begun.
+  void take_shares() {
+    std::uint64_t open = open_.load(std::memory_order_acquire);
+    while (open % kOne < open % kTurn / kOne) {
+      if (!open_.compare_exchange_weak(open, open + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+      call_(context_, static_cast<int>(open % kOne));
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+      open = open_.load(std::memory_order_acquire);
+    }
+  }
+
+  void work(std::uint32_t round) {
     while (true) {
       round = changed(round_, round);
-      if (worker < workers_) call_(context_, worker);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
+      take_shares();
     }
   }
 
@@ -73,7 +88,7 @@ class Team {
 #endif
     try {
       while (size_ < workers) {
-        std::thread(&Team::work, this, size_, round_.load(std::memory_order_relaxed)).detach();
+        std::thread(&Team::work, this, round_.load(std::memory_order_relaxed)).detach();
         ++size_;
       }
     } catch (const std::system_error&) {  // the system has no more threads to give
@@ -86,9 +101,9 @@ class Team {
 
   std::atomic_flag busy_;
   std::atomic<std::uint32_t> round_{0};
-  std::atomic<int> left_{0};
-  int size_ = 1;  // threads, the caller's among them
-  int workers_ = 0;
+  std::atomic<std::uint64_t> open_{0};
+  std::atomic<int> left_{0};  // shares that are not done
+  int size_ = 1;              // threads, the caller's among them
   void (*call_)(void*, int) = nullptr;
   void* context_ = nullptr;
 };
