@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 import casimir as cs
 from casimir import _threads
 from casimir._threads import allowed_cpus, at_most, n_threads, threads_of_oracles
+from casimir.solvers.kept import Kept
 
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
@@ -30,6 +34,35 @@ def test_a_huge_number_of_threads_runs(set_threads: Callable[[str | None], None]
     chain = cs.Chain(n_labels=2)
     s = chain.scores([np.eye(2)] * 50, np.eye(2))
     assert len(chain.topk(s, 2).outputs) == 50
+
+
+FORKED = """
+import os, numpy as np, casimir as cs
+from casimir._native import core
+from casimir.solvers.kept import Kept
+w = np.ones(400_000)
+def total():
+    return Kept.of(w, 3).products_of_sum(0.0, 1.0, w)[0]
+assert total() == 400_000  # its threads are there now, and wait
+child = os.fork()
+if child == 0:
+    os._exit(0 if total() == 400_000 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert total() == 400_000
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_makes_threads_of_its_own() -> None:
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)
+
+
+def test_calls_from_several_threads_at_once_agree() -> None:
+    """One of them has the team of the process; the others start threads."""
+    w = np.arange(300_000.0)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: Kept.of(w, 3).products_of_sum(0.5, 0.5, w), range(40)))
+    assert found == [found[0]] * 40
 
 
 def test_affinity_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/team.hpp"
+
 namespace casimir {
 
 /// Calls body(begin, end, worker) on `threads` chunks of [0, n); the first exception is rethrown here.
@@ -27,16 +29,19 @@ void parallel_chunks(std::int64_t n, int threads, Body&& body) {
       errors[static_cast<std::size_t>(t)] = std::current_exception();
     }
   };
-  std::vector<std::thread> pool;
-  pool.reserve(static_cast<std::size_t>(workers));
-  for (std::int64_t t = 0; t < workers; ++t) {
-    try {
-      pool.emplace_back(run, t);
-    } catch (const std::system_error&) {  // the system has no more threads to give
-      run(t);
+  const auto call = [](void* context, int worker) { (*static_cast<decltype(&run)>(context))(worker); };
+  if (!run_on_team(static_cast<int>(workers), call, const_cast<void*>(static_cast<const void*>(&run)))) {
+    std::vector<std::thread> pool;
+    pool.reserve(static_cast<std::size_t>(workers));
+    for (std::int64_t t = 0; t < workers; ++t) {
+      try {
+        pool.emplace_back(run, t);
+      } catch (const std::system_error&) {  // the system has no more threads to give
+        run(t);
+      }
     }
+    for (auto& thread : pool) thread.join();
   }
-  for (auto& thread : pool) thread.join();
   for (auto& error : errors)
     if (error) std::rethrow_exception(error);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "base/vectors.hpp"
 
 namespace casimir {
@@ -18,9 +19,10 @@ namespace casimir {
 /// chunks that fit into a first-level cache.
 class SparseVector {
  public:
-  SparseVector(const double* x, std::int64_t size)
+  SparseVector(const double* x, std::int64_t size, int threads = 1)
       : size_(size), chunks_(static_cast<std::size_t>((size + kChunk - 1) / kChunk)) {
-    for_each_chunk(*this, [x](Chunk& chunk, std::int64_t begin, std::int64_t count) { chunk.set(x + begin, count); });
+    for_each_chunk(*this, threads,
+                   [x](Chunk& chunk, std::int64_t begin, std::int64_t count) { chunk.set(x + begin, count); });
   }
 
   std::int64_t size() const { return size_; }
@@ -32,16 +34,16 @@ class SparseVector {
   }
 
   /// out = this
-  void write(double* out) const {
-    for_each_chunk(*this, [out](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
+  void write(double* out, int threads = 1) const {
+    for_each_chunk(*this, threads, [out](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
       chunk.write(out + begin, count);
     });
   }
 
   /// this = a this + b y
-  void mix(double a, double b, const double* y) {
-    std::array<double, kChunk> own;
-    for_each_chunk(*this, [&, a, b, y](Chunk& chunk, std::int64_t begin, std::int64_t count) {
+  void mix(double a, double b, const double* y, int threads = 1) {
+    for_each_chunk(*this, threads, [a, b, y](Chunk& chunk, std::int64_t begin, std::int64_t count) {
+      std::array<double, kChunk> own;
       chunk.write(own.data(), count);
       combine(a, own.data(), b, y + begin, count, own.data());
       chunk.set(own.data(), count);
@@ -49,29 +51,30 @@ class SparseVector {
   }
 
   /// y = a this + b y
-  void add_to(double a, double b, double* y) const {
-    std::array<double, kChunk> own;
-    for_each_chunk(*this, [&, a, b, y](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
+  void add_to(double a, double b, double* y, int threads = 1) const {
+    for_each_chunk(*this, threads, [a, b, y](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
+      std::array<double, kChunk> own;
       chunk.write(own.data(), count);
       combine(a, own.data(), b, y + begin, count, y + begin);
     });
   }
 
   /// (<g, g>, <g, y>) of g = a this + b y
-  std::pair<double, double> products_of_sum(double a, double b, const double* y) const {
-    std::array<double, kChunk> own;
-    double square = 0.0, product = 0.0;
-    for_each_chunk(*this, [&, a, b, y](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
+  std::pair<double, double> products_of_sum(double a, double b, const double* y, int threads = 1) const {
+    std::vector<std::pair<double, double>> parts(chunks_.size());  // added in order, whatever the threads
+    for_each_chunk(*this, threads, [&, a, b, y](const Chunk& chunk, std::int64_t begin, std::int64_t count) {
+      std::array<double, kChunk> own;
       chunk.write(own.data(), count);
-      const auto [of_g, with_y] = casimir::products_of_sum(a, own.data(), b, y + begin, count);
-      square += of_g;
-      product += with_y;
+      parts[static_cast<std::size_t>(begin / kChunk)] = casimir::products_of_sum(a, own.data(), b, y + begin, count);
     });
+    double square = 0.0, product = 0.0;
+    for (const auto& [of_g, with_y] : parts) square += of_g, product += with_y;
     return {square, product};
   }
 
  private:
   static constexpr std::int64_t kWord = 64, kWords = 64, kChunk = kWord * kWords;
+  static constexpr std::int64_t kFewest = 16;  // chunks of a thread: waking it takes as long as one or two
 
   struct Chunk {
     std::array<std::uint64_t, kWords> bits{};
@@ -109,16 +112,19 @@ class SparseVector {
 
   static std::uint64_t bits_of(const double* x, std::int64_t count) {
     std::uint64_t word = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      word |= std::uint64_t{std::bit_cast<std::uint64_t>(x[i]) != 0} << i;
+    for (std::int64_t i = 0; i < count; ++i) word |= std::uint64_t{std::bit_cast<std::uint64_t>(x[i]) != 0} << i;
     return count == kWord && std::popcount(word) > kWord / 2 ? ~std::uint64_t{0} : word;
   }
 
   /// act(chunk, its first number, how many it has)
   template <class Self, class Act>
-  static void for_each_chunk(Self& self, Act act) {
-    for (std::int64_t begin = 0; begin < self.size_; begin += kChunk)
-      act(self.chunks_[static_cast<std::size_t>(begin / kChunk)], begin, std::min(kChunk, self.size_ - begin));
+  static void for_each_chunk(Self& self, int threads, Act act) {
+    const auto chunks = static_cast<std::int64_t>(self.chunks_.size());
+    const auto most = static_cast<int>(std::min<std::int64_t>(threads, chunks / kFewest));
+    parallel_chunks(chunks, std::max(most, 1), [&](std::int64_t first, std::int64_t last, int) {
+      for (std::int64_t k = first; k < last; ++k)
+        act(self.chunks_[static_cast<std::size_t>(k)], k * kChunk, std::min(kChunk, self.size_ - k * kChunk));
+    });
   }
 
   std::int64_t size_;

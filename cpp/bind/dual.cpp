@@ -88,6 +88,8 @@ void bind_dual(nb::module_& m) {
       .def_prop_ro("ell", &DualBlocks::ell)
       .def_prop_ro("cached_outputs", &DualBlocks::cached_outputs)
       .def_prop_ro("active_outputs", &DualBlocks::active_outputs)
+      .def("ask_together", &DualBlocks::ask_together, nb::arg("at_once"), nb::arg("threads"),
+           "Oracles of passes with pairwise steps are asked so many at a time, at one w.")
       .def("exact_pass", &exact_pass, ReleaseGil(), nb::arg("order"), nb::arg("pairwise"), nb::arg("steps"),
            nb::arg("skip_below"), nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
            nb::arg("average").none(), "An oracle call and steps per example; w (and g) are updated in place.")

@@ -198,7 +198,8 @@ void bind_epochs(nb::module_& m) {
       .def("truth", &truth, nb::arg("i"), "The marginals of the true output.")
       .def("decode", &decode, nb::arg("w"), nb::arg("threads"),
            "(value f64[n], outputs i64) of the best outputs, fixed scores included.")
-      .def("dual_blocks", &Problem::dual_blocks, nb::keep_alive<0, 1>(), "Dual blocks that start at the truth.");
+      .def("dual_blocks", &Problem::dual_blocks, nb::call_guard<nb::gil_scoped_release>(), nb::arg("threads") = 1,
+           nb::keep_alive<0, 1>(), "Dual blocks that start at the truth.");
 
   m.def("sgd_epoch", &casimir::sgd_epoch, ReleaseGil(), nb::arg("problem"), nb::arg("order"), nb::arg("gamma"),
         nb::arg("averaging").none(), nb::arg("penalty"), nb::arg("smoothing"), nb::arg("w"), nb::arg("sum"));

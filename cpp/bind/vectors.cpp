@@ -24,45 +24,46 @@ void bind_sparse_vector(nb::module_& m) {
   nb::class_<SparseVector>(m, "SparseVector", "float64[n] by its numbers other than 0.")
       .def(
           "__init__",
-          [](SparseVector* self, Doubles x) {
+          [](SparseVector* self, Doubles x, int threads) {
             nb::gil_scoped_release release;
-            new (self) SparseVector(x.data(), static_cast<std::int64_t>(x.size()));
+            new (self) SparseVector(x.data(), static_cast<std::int64_t>(x.size()), threads);
           },
-          nb::arg("x").noconvert())
+          nb::arg("x").noconvert(), nb::arg("threads") = 1)
       .def("__len__", &SparseVector::size)
       .def_prop_ro("nbytes", &SparseVector::bytes, "Bytes of memory.")
       .def(
           "write",
-          [](const SparseVector& self, InOutArray<double, nb::ndim<1>> out) {
+          [](const SparseVector& self, InOutArray<double, nb::ndim<1>> out, int threads) {
             check_size(self, out.size());
             nb::gil_scoped_release release;
-            self.write(out.data());
+            self.write(out.data(), threads);
           },
-          nb::arg("out").noconvert(), "out = self.")
+          nb::arg("out").noconvert(), nb::arg("threads") = 1, "out = self.")
       .def(
           "mix",
-          [](SparseVector& self, double a, double b, Doubles y) {
+          [](SparseVector& self, double a, double b, Doubles y, int threads) {
             check_size(self, y.size());
             nb::gil_scoped_release release;
-            self.mix(a, b, y.data());
+            self.mix(a, b, y.data(), threads);
           },
-          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "self = a self + b y.")
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), nb::arg("threads") = 1, "self = a self + b y.")
       .def(
           "add_to",
-          [](const SparseVector& self, double a, double b, InOutArray<double, nb::ndim<1>> y) {
+          [](const SparseVector& self, double a, double b, InOutArray<double, nb::ndim<1>> y, int threads) {
             check_size(self, y.size());
             nb::gil_scoped_release release;
-            self.add_to(a, b, y.data());
+            self.add_to(a, b, y.data(), threads);
           },
-          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "y = a self + b y.")
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), nb::arg("threads") = 1, "y = a self + b y.")
       .def(
           "products_of_sum",
-          [](const SparseVector& self, double a, double b, Doubles y) {
+          [](const SparseVector& self, double a, double b, Doubles y, int threads) {
             check_size(self, y.size());
             nb::gil_scoped_release release;
-            return self.products_of_sum(a, b, y.data());
+            return self.products_of_sum(a, b, y.data(), threads);
           },
-          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), "(<g, g>, <g, y>) of g = a self + b y.");
+          nb::arg("a"), nb::arg("b"), nb::arg("y").noconvert(), nb::arg("threads") = 1,
+          "(<g, g>, <g, y>) of g = a self + b y.");
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ void LinearCandidates::decode(const double* w, int threads, std::int64_t* indice
   });
 }
 
-std::unique_ptr<DualBlocks> LinearCandidates::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearCandidates::dual_blocks(int /*threads*/) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<CandidateDual>(*this);
 }

@@ -55,7 +55,7 @@ class LinearCandidates final : public Problem {
   void touched(std::int64_t, std::vector<RowRange>& ranges) const override { ranges.emplace_back(0, rows()); }
   /// Ties go to the lowest candidate.
   void decode(const double* w, int threads, std::int64_t* indices, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
   /// Scores of candidates [first, first + count) of example i, their costs included.
   void score(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, double* out) const;

@@ -25,7 +25,8 @@ void for_changed_edges(const std::vector<std::int32_t>& changed, const std::uint
 
 }  // namespace
 
-ChainDual::ChainDual(const LinearChain& chain) : DualPasses(chain), chain_(chain), gram_(chain, true) {
+ChainDual::ChainDual(const LinearChain& chain, int threads)
+    : DualPasses(chain), chain_(chain), gram_(chain, true, threads) {
   check_label_count(chain.shape().labels);
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < chain.n_examples(); ++i) {

@@ -18,7 +18,7 @@ struct ChainOutputs : LabelOutputs {
 
 class ChainDual final : public DualPasses<ChainOutputs> {
  public:
-  explicit ChainDual(const LinearChain& chain);
+  ChainDual(const LinearChain& chain, int threads);
 
  private:
   void prefetch(const std::int64_t* order, std::int64_t visit, std::int64_t count, const double* w,

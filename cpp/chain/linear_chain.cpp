@@ -328,10 +328,10 @@ void LinearChain::all_token_scores(const double* w, int threads, double* out) co
   });
 }
 
-std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearChain::dual_blocks(int threads) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   if (edges_) return std::make_unique<EdgeChainDual>(*this);
-  return std::make_unique<ChainDual>(*this);
+  return std::make_unique<ChainDual>(*this, threads);
 }
 
 }  // namespace casimir

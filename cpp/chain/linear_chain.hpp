@@ -41,7 +41,7 @@ class LinearChain final : public LinearTokens {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
   /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
   void all_token_scores(const double* w, int threads, double* out) const;
 

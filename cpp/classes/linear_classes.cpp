@@ -121,7 +121,7 @@ void LinearClasses::decode(const double* w, int threads, std::int64_t* classes, 
   });
 }
 
-std::unique_ptr<DualBlocks> LinearClasses::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearClasses::dual_blocks(int /*threads*/) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<ClassDual>(*this);
 }

@@ -54,7 +54,7 @@ class LinearClasses final : public Problem {
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override { data_.features.touched(i, ranges); }
   /// Ties go to the lowest class.
   void decode(const double* w, int threads, std::int64_t* classes, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
   /// The scores of all classes of example i, their costs included; padding is -inf.
   void score(std::int64_t i, const WeightView& w, double* u) const;

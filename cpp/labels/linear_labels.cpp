@@ -217,7 +217,7 @@ void LinearLabels::decode(const double* w, int threads, std::int64_t* labels, do
   });
 }
 
-std::unique_ptr<DualBlocks> LinearLabels::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearLabels::dual_blocks(int /*threads*/) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<LabelDual>(*this);
 }

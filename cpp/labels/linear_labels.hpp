@@ -66,7 +66,7 @@ class LinearLabels final : public Problem {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
   const LinearLabelsData& data() const { return data_; }
   const FeatureRows& features() const { return data_.features; }

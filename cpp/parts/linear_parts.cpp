@@ -286,7 +286,7 @@ void LinearParts::decode(const double* w, int threads, std::int64_t* labels, dou
   });
 }
 
-std::unique_ptr<DualBlocks> LinearParts::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearParts::dual_blocks(int /*threads*/) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<PartDual>(*this);
 }

@@ -62,7 +62,7 @@ class LinearParts final : public Problem {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
   const PartStructure& structure() const { return *data_.structure; }
   const std::int32_t* truth(std::int64_t i) const { return data_.y + output_offset(i); }

@@ -1,40 +1,53 @@
 #include "parts/part_dual.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <stdexcept>
 
+#include "base/parallel.hpp"
 #include "base/vectors.hpp"
 
 namespace casimir {
 
-PartDual::PartDual(const LinearParts& parts)
-    : DualPasses(parts), parts_(parts), gradient_(parts), work_(parts.workspace()) {
+PartDual::PartDual(const LinearParts& parts) : DualPasses(parts), parts_(parts) {
+  workers_.emplace_back(parts);
   for (std::int64_t i = 0; i < parts.n_examples(); ++i) {
     check_label_count(parts.structure().labels(i));
     block(i).labels.assign(parts.truth(i), parts.truth(i) + parts.length(i));
   }
 }
 
-std::size_t PartDual::remember(std::int64_t i, const std::int32_t* labels) {
+void PartDual::ask_together(std::int64_t at_once, int threads) {
+  if (at_once < 1 || threads < 1) throw std::invalid_argument("ask_together needs at_once >= 1 and threads >= 1.");
+  at_once_ = at_once;
+  const auto most = static_cast<std::size_t>(std::min<std::int64_t>(threads, at_once));
+  while (workers_.size() < most) workers_.emplace_back(parts_);
+}
+
+std::size_t PartDual::remember(std::int64_t i, const std::int32_t* labels) { return remember(i, labels, workers_[0]); }
+
+std::size_t PartDual::remember(std::int64_t i, const std::int32_t* labels, Worker& worker) {
+  auto& [gradient, work, used, difference] = worker;
   PartOutputs& own = block(i);
   const std::int64_t p = parts_.length(i);
   for (std::size_t k = 0; k < own.weight.size(); ++k)
     if (std::equal(labels, labels + p, own.labels.begin() + static_cast<std::ptrdiff_t>(k) * p)) return k;
-  parts_.structure().cells_of(i, labels, used_);
-  difference_.assign(at(parts_.marginal_count(i)), 0.0);
-  for (const std::int64_t cell : used_) difference_[at(cell)] += 1.0;
-  parts_.subtract_truth(i, difference_.data());
-  gradient_.compute(i, difference_.data());
-  widen(own, gradient_.columns());
+  parts_.structure().cells_of(i, labels, used);
+  difference.assign(at(parts_.marginal_count(i)), 0.0);
+  for (const std::int64_t cell : used) difference[at(cell)] += 1.0;
+  parts_.subtract_truth(i, difference.data());
+  gradient.compute(i, difference.data());
+  widen(own, gradient.columns());
   own.labels.insert(own.labels.end(), labels, labels + p);
   const std::size_t start = own.rows.size();
   own.rows.resize(start + own.width(), 0.0);
   auto place = own.columns.begin();
-  for (std::size_t j = 0; j < gradient_.columns().size(); ++j) {
-    place = std::lower_bound(place, own.columns.end(), gradient_.columns()[j]);
-    own.rows[start + static_cast<std::size_t>(place - own.columns.begin())] = gradient_.values()[j];
+  for (std::size_t j = 0; j < gradient.columns().size(); ++j) {
+    place = std::lower_bound(place, own.columns.end(), gradient.columns()[j]);
+    own.rows[start + static_cast<std::size_t>(place - own.columns.begin())] = gradient.values()[j];
   }
-  return own.add(parts_.cost_of(i, used_));
+  return own.add(parts_.cost_of(i, used));
 }
 
 /// Gives the block these columns as well.
@@ -61,14 +74,33 @@ void PartDual::score_outputs(std::int64_t i, const double* w) {
     scores_[k] = own.cost[k] + dot(own.row(k), weights_.data(), static_cast<std::int64_t>(own.width()));
 }
 
-std::size_t PartDual::ask_oracle(std::int64_t i, const double* w) {
-  auto& work = static_cast<PartsWorkspace&>(*work_);
+/// The number of the best output at w; that of the truth where scores are not finite.
+std::size_t PartDual::best_at(std::int64_t i, const double* w, Worker& worker) {
+  auto& work = static_cast<PartsWorkspace&>(*worker.work);
   work.cells.resize(at(parts_.marginal_count(i)));
   parts_.load_weights({w}, work);
   parts_.scores(i, {w}, work, work.cells.data());
-  const std::size_t target = parts_.best_output(i, work) ? remember(i, work.output.data()) : 0;
+  return parts_.best_output(i, work) ? remember(i, work.output.data(), worker) : 0;
+}
+
+std::size_t PartDual::ask_oracle(std::int64_t i, const double* w) {
+  const std::size_t target = best_at(i, w, workers_[0]);
   score_outputs(i, w);
   return target;
+}
+
+/// An example that is drawn twice in a round leaves the round to one thread.
+void PartDual::ask_oracles(std::span<const std::int64_t> examples, const double* w) {
+  std::vector<std::int64_t> sorted(examples.begin(), examples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const bool are_apart = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+  const auto count = static_cast<std::int64_t>(examples.size());
+  const auto threads = are_apart ? static_cast<int>(std::min(count, static_cast<std::int64_t>(workers_.size()))) : 1;
+  std::atomic<std::int64_t> next{0};
+  parallel_chunks(threads, threads, [&](std::int64_t, std::int64_t, int worker) {
+    for (std::int64_t k; (k = next.fetch_add(1)) < count;)
+      best_at(examples[static_cast<std::size_t>(k)], w, workers_[static_cast<std::size_t>(worker)]);
+  });
 }
 
 void PartDual::rescore(std::int64_t i, const double* w) { score_outputs(i, w); }

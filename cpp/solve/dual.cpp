@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace casimir {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 constexpr double kTie = 1e-11;  // relative to the largest score
 
 }  // namespace
+
+void DualBlocks::ask_together(std::int64_t at_once, int /*threads*/) {
+  if (at_once != 1) throw std::invalid_argument("only the oracles of part features can be asked together.");
+}
 
 PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight) {
   double highest = scores[0], lowest_active = INFINITY, largest = 0.0;

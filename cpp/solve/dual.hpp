@@ -71,6 +71,9 @@ class DualBlocks {
  public:
   virtual ~DualBlocks() = default;
 
+  /// From now on the oracles of so many visits with pairwise steps are asked together, at one w and on threads; the
+  /// steps follow one by one, each at the w of then. What comes out depends on at_once, and not on threads.
+  virtual void ask_together(std::int64_t at_once, int threads);
   /// Visits the examples of `order`: an oracle call each, then at most `steps` steps of the rule. Examples whose last
   /// gap is below `skip_below` times the mean are left out.
   virtual PassResult exact_pass(std::span<const std::int64_t> order, StepRule rule, int steps, double skip_below,

@@ -34,6 +34,15 @@ class DualPasses : public DualBlocks {
                         const DualIterate& iterate) final {
     choose(order, skip_below, 1);
     const auto count = static_cast<std::int64_t>(chosen_.size());
+    if (at_once_ > 1 && rule == StepRule::kPairwise) {
+      for (std::int64_t begin = 0; begin < count; begin += at_once_) {
+        const std::span<const std::int64_t> round(chosen_.data() + begin,
+                                                  static_cast<std::size_t>(std::min(at_once_, count - begin)));
+        ask_oracles(round, iterate.w);
+        visit_cached(round, steps, iterate);
+      }
+      return {mean_gap(), count, count};
+    }
     for (std::int64_t visit = 0; visit < count; ++visit) {
       const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
       prefetch(chosen_.data(), visit, count, iterate.w, false);
@@ -43,11 +52,7 @@ class DualPasses : public DualBlocks {
         frank_wolfe_step(i, target, visit_point(problem_, i, iterate));
       else
         pairwise_steps(i, steps, visit_point(problem_, i, iterate));
-      if (DualAverage* average = iterate.average) {
-        average->mass += average->next_weight;
-        average->ell_sum += average->next_weight * ell_;
-        average->next_weight += 1.0;
-      }
+      count_iterate(iterate);
     }
     return {mean_gap(), count, count};
   }
@@ -56,13 +61,7 @@ class DualPasses : public DualBlocks {
                          const DualIterate& iterate) final {
     choose(order, skip_below, 2);
     const auto visits = static_cast<std::int64_t>(chosen_.size());
-    for (std::int64_t visit = 0; visit < visits; ++visit) {
-      const std::int64_t i = chosen_[static_cast<std::size_t>(visit)];
-      prefetch(chosen_.data(), visit, visits, iterate.w, true);
-      rescore(i, iterate.w);
-      update_gap(i);
-      pairwise_steps(i, steps, visit_point(problem_, i, iterate));
-    }
+    visit_cached(chosen_, steps, iterate);
     return {mean_gap(), 0, visits};
   }
 
@@ -129,6 +128,8 @@ class DualPasses : public DualBlocks {
                         const double* /*w*/, bool /*cached*/) const {}
   /// Puts the oracle's output at w into the cache; its index. Leaves the scores of the cached outputs in scores_.
   virtual std::size_t ask_oracle(std::int64_t i, const double* w) = 0;
+  /// The same for several examples at one w, where `ask_together` is known; leaves no scores.
+  virtual void ask_oracles(std::span<const std::int64_t> /*examples*/, const double* /*w*/) {}
   /// Scores of the cached outputs at w into scores_.
   virtual void rescore(std::int64_t i, const double* w) = 0;
   /// alpha <- (1 - gamma) alpha + gamma e_target with the gamma that maximises the dual.
@@ -166,6 +167,7 @@ class DualPasses : public DualBlocks {
     return step;
   }
 
+  std::int64_t at_once_ = 1;  // oracles
   double ell_ = 0.0;
   std::vector<double> scores_;  // of the cached outputs of the visit under way, up to a common constant
 
@@ -176,6 +178,27 @@ class DualPasses : public DualBlocks {
     chosen_.clear();
     for (const std::int64_t i : order)
       if (gaps_[static_cast<std::size_t>(i)] >= least && block(i).weight.size() >= outputs) chosen_.push_back(i);
+  }
+
+  /// Pairwise steps between the cached outputs of these examples.
+  void visit_cached(std::span<const std::int64_t> examples, int steps, const DualIterate& iterate) {
+    const auto visits = static_cast<std::int64_t>(examples.size());
+    for (std::int64_t visit = 0; visit < visits; ++visit) {
+      const std::int64_t i = examples[static_cast<std::size_t>(visit)];
+      prefetch(examples.data(), visit, visits, iterate.w, true);
+      rescore(i, iterate.w);
+      update_gap(i);
+      pairwise_steps(i, steps, visit_point(problem_, i, iterate));
+      count_iterate(iterate);
+    }
+  }
+
+  void count_iterate(const DualIterate& iterate) const {
+    DualAverage* average = iterate.average;
+    if (!average) return;
+    average->mass += average->next_weight;
+    average->ell_sum += average->next_weight * ell_;
+    average->next_weight += 1.0;
   }
 
   /// max_k scores_k - <weight, scores>

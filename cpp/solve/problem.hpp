@@ -80,8 +80,8 @@ class Problem {
   virtual std::int64_t output_offset(std::int64_t i) const = 0;
   /// The best outputs, fixed scores included: outputs[output_offset(n)], values[n].
   virtual void decode(const double* w, int threads, std::int64_t* outputs, double* values) const = 0;
-  /// Dual weights of every example, all on the truth, which has to be an output.
-  virtual std::unique_ptr<DualBlocks> dual_blocks() const = 0;
+  /// Dual weights of every example, all on the truth, which has to be an output; threads: to make them.
+  virtual std::unique_ptr<DualBlocks> dual_blocks(int threads = 1) const = 0;
 
   /// F = (1/active) sum_i scale_i f_i: how much example i counts, 1 unless examples have weights of their own.
   double scale(std::int64_t i) const { return scale_ ? scale_[i] : 1.0; }

@@ -212,7 +212,7 @@ void LinearTree::decode(const double* w, int threads, std::int64_t* labels, doub
   });
 }
 
-std::unique_ptr<DualBlocks> LinearTree::dual_blocks() const {
+std::unique_ptr<DualBlocks> LinearTree::dual_blocks(int /*threads*/) const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
   return std::make_unique<TreeDual>(*this);
 }

@@ -42,7 +42,7 @@ class LinearTree final : public LinearTokens {
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
   /// Scores of node v of example i into row v of work.unary, fixed ones included.
   void score_node(std::int64_t i, std::int64_t v, const WeightView& w, TreeWorkspace& work) const;

@@ -1,9 +1,12 @@
 #include "weights/token_gram.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
+
+#include "base/parallel.hpp"
 
 namespace casimir {
 namespace {
@@ -12,23 +15,57 @@ constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram mat
 
 }  // namespace
 
-TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens), has_ends_(has_ends) {
+TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends, int threads) : tokens_(tokens), has_ends_(has_ends) {
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
     offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() && !tokens.data().pairs_apart ? total : -1);
     if (has(i)) total += cell(p, 0);
   }
-  const bool binary = !tokens.data().features.values;
-  binary ? small_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total));
-  Scratch scratch;
-  scratch.last.assign(static_cast<std::size_t>(tokens.data().n_features), -1);
-  for (std::int64_t i = 0; i < tokens.n_examples(); ++i)
-    if (has(i)) fill(i, scratch);
+  const auto cells = static_cast<std::size_t>(total);
+  if (tokens.data().features.values) {
+    table_.resize(cells);
+    fill_all(table_, threads);
+    return;
+  }
+  small_.resize(cells);
+  if (fill_all(small_, threads)) return;
+  small_ = {};
+  counts_.resize(cells);
+  if (!fill_all(counts_, threads)) throw std::invalid_argument("a token has too many features for the dual solver.");
 }
 
-/// <x_s, x_t> for all tokens of an example: each entry meets those of the same feature that came before it.
-void TokenGram::fill(std::int64_t i, Scratch& scratch) {
+/// Whether all products fit into the cells; if not, what is in them is of no use.
+template <class Cell>
+bool TokenGram::fill_all(std::vector<Cell>& cells, int threads) const {
+  constexpr std::int64_t kTogether = 16;  // examples
+  std::atomic<std::int64_t> next{0};
+  std::atomic<bool> fits{true};
+  const std::int64_t n = tokens_.n_examples();
+  parallel_chunks(std::min<std::int64_t>(threads, n), threads, [&](std::int64_t, std::int64_t, int) {
+    Scratch scratch;
+    scratch.last.assign(static_cast<std::size_t>(tokens_.data().n_features), -1);
+    for (std::int64_t begin; fits && (begin = next.fetch_add(kTogether)) < n;)
+      for (std::int64_t i = begin; i < std::min(begin + kTogether, n); ++i) {
+        if (!has(i)) continue;
+        fill(i, scratch);
+        const std::vector<double>& table = scratch.table;
+        if constexpr (std::is_integral_v<Cell>) {
+          const double most = table.empty() ? 0.0 : *std::max_element(table.begin(), table.end());
+          if (most > std::numeric_limits<Cell>::max()) fits = false;
+        }
+        if (!fits) return;
+        const std::int64_t p = tokens_.length(i), offset = offset_[static_cast<std::size_t>(i)];
+        for (std::int64_t s = 0; s < p; ++s)
+          std::transform(table.begin() + s * p, table.begin() + s * p + s + 1, cells.begin() + offset + cell(s, 0),
+                         [](double product) { return static_cast<Cell>(product); });
+      }
+  });
+  return fits;
+}
+
+/// <x_s, x_t> for all tokens s <= t of an example: each entry meets those of the same feature that came before it.
+void TokenGram::fill(std::int64_t i, Scratch& scratch) const {
   const TokenFeatures& x = tokens_.data().features;
   const std::int64_t p = tokens_.length(i), first = tokens_.data().offsets[i];
   const std::int64_t begin = x.indptr[first], end = x.indptr[first + p];
@@ -55,29 +92,6 @@ void TokenGram::fill(std::int64_t i, Scratch& scratch) {
     }
   }
   for (std::int64_t f = begin; f < end; ++f) last[x.indices[f]] = -1;
-  keep(i, scratch);
-}
-
-/// The lower triangle of the scratch table becomes that of example i.
-void TokenGram::keep(std::int64_t i, const Scratch& scratch) {
-  const std::vector<double>& table = scratch.table;
-  const std::int64_t p = tokens_.length(i), offset = offset_[static_cast<std::size_t>(i)];
-  if (table_.empty()) {
-    const double most = *std::max_element(table.begin(), table.end());
-    if (most > std::numeric_limits<std::uint16_t>::max())
-      throw std::invalid_argument("a token has too many features for the dual solver.");
-    if (most > std::numeric_limits<std::uint8_t>::max() && counts_.empty()) {
-      counts_.assign(small_.begin(), small_.end());
-      small_ = {};
-    }
-  }
-  const auto copy = [&](auto& kept) {
-    using Cell = std::decay_t<decltype(kept[0])>;
-    for (std::int64_t s = 0; s < p; ++s)
-      std::transform(table.begin() + s * p, table.begin() + s * p + s + 1, kept.begin() + offset + cell(s, 0),
-                     [](double product) { return static_cast<Cell>(product); });
-  };
-  !small_.empty() ? copy(small_) : table_.empty() ? copy(counts_) : copy(table_);
 }
 
 }  // namespace casimir

@@ -12,7 +12,7 @@ namespace casimir {
 class TokenGram {
  public:
   /// has_ends: the first and the last token have a start and a stop score.
-  TokenGram(const LinearTokens& tokens, bool has_ends);
+  TokenGram(const LinearTokens& tokens, bool has_ends, int threads = 1);
 
   /// Examples that are too long have no table, and none has one where cells share weights or pairs have features.
   bool has(std::int64_t i) const { return offset_[static_cast<std::size_t>(i)] >= 0; }
@@ -40,8 +40,9 @@ class TokenGram {
   /// Of a table's lower triangle, s >= t.
   static std::int64_t cell(std::int64_t s, std::int64_t t) { return s * (s + 1) / 2 + t; }
 
-  void fill(std::int64_t i, Scratch& scratch);
-  void keep(std::int64_t i, const Scratch& scratch);
+  template <class Cell>
+  bool fill_all(std::vector<Cell>& cells, int threads) const;
+  void fill(std::int64_t i, Scratch& scratch) const;
 
   const LinearTokens& tokens_;
   bool has_ends_;

@@ -69,6 +69,22 @@ def test_sums_with_kept_weights_are_those_of_arrays(share: float, other: float) 
     np.testing.assert_allclose(kept.vector(), total, **near)
 
 
+def test_sums_with_kept_weights_have_the_same_bits_on_any_number_of_threads() -> None:
+    rng = np.random.default_rng(2)
+    v, y = _weights(400_001, 0.2, rng), _weights(400_001, 0.5, rng)
+    found = []
+    for threads in (1, 2, 3, 7):
+        kept, changed = Kept.of(v, threads), y.copy()
+        products = kept.products_of_sum(0.3, -1.7, y)
+        kept.add_to(changed, 0.3, -1.7)
+        kept.mix(0.3, -1.7, y)
+        np.testing.assert_array_equal(kept.vector(), changed)
+        found.append((products, changed))
+    for products, changed in found[1:]:
+        assert products == found[0][0]
+        np.testing.assert_array_equal(changed, found[0][1])
+
+
 @pytest.mark.parametrize("lam", [0.1, 1e-4])
 def test_the_solver_does_the_same_with_kept_vectors_and_with_arrays(
     lam: float, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from checkpoints import gone_on, told
 
 import casimir as cs
 from casimir._native import core
+from casimir.duality import DualPoint
 from casimir.errors import Intractable
 from casimir.models import LinearPartsModel
 from casimir.models.linear_graph import EdgeRows, LinearGraphModel
@@ -222,6 +224,65 @@ def test_dual_passes_follow_the_composed_path(case: Case, pairwise: bool, averag
             trace += [blocks.cached_outputs, epoch]
         runs.append(np.array(trace))
     np.testing.assert_allclose(runs[1], runs[0], atol=1e-10)
+
+
+def together(case: Case, problem: Any, order: Any, passes: int) -> np.ndarray:
+    """What passes with pairwise steps leave behind; `order` draws their examples."""
+    blocks, iterate = problem.dual_blocks(), dual_start(case.penalty, len(case.w0))
+    trace = []
+    for _ in range(passes):
+        seen = blocks.exact_pass(order(), True, 2, 0.3, iterate)
+        trace += [seen.gap, blocks.ell, *iterate.w, blocks.cached_pass(order(), 2, 0.3, iterate), blocks.cached_outputs]
+    return np.array(trace)
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 20])
+def test_oracles_that_are_asked_together_follow_the_composed_path(case: Case, at_once: int) -> None:
+    given = case.model, case.structure, case.cost, case.y
+    slow = ComposedProblem(*given, truth=Truth(case.y), at_once=at_once)
+    runs = []
+    for threads in (0, 1, 2, 3, 7):
+        rng = np.random.default_rng(4)
+        problem = FusedProblem(core_problem(*given), threads, at_once=at_once) if threads else slow
+        runs.append(together(case, problem, partial(rng.permutation, N), 8))
+    np.testing.assert_allclose(runs[1], runs[0], atol=1e-10)
+    for run in runs[2:]:
+        np.testing.assert_array_equal(run, runs[1])
+
+
+def test_an_example_that_is_drawn_twice_in_a_round_gives_the_same_bits_on_any_number_of_threads(case: Case) -> None:
+    runs = []
+    for threads in (1, 2, 7):
+        rng = np.random.default_rng(4)
+        problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), threads, at_once=5)
+        runs.append(together(case, problem, partial(rng.integers, N, size=N), 8))
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run, runs[0])
+
+
+def test_the_dual_never_falls_where_oracles_are_asked_together(case: Case) -> None:
+    problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), 2, at_once=4)
+    blocks, iterate, last = problem.dual_blocks(), dual_start(case.penalty, len(case.w0)), 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        blocks.exact_pass(rng.permutation(N), True, 2, 0.0, iterate)
+        dual = DualPoint(iterate.gradient(), blocks.ell).value(case.penalty)
+        assert dual >= last - 1e-12
+        last = dual
+    value = problem.full_pass(iterate.w, Hard(), 0.0, gradient=False, keep=False).value.mean()
+    assert last > 0.0
+    assert value + case.penalty.value(iterate.w) >= last - 1e-12
+
+
+def test_only_the_oracles_of_part_features_are_asked_together(case: Case) -> None:
+    chain = cs.LinearChainModel(cs.pack([[["a"], ["b"]]], 4), 2)
+    blocks = core_problem(chain, cs.Chain(2), cs.Hamming(), [np.array([0, 1])]).dual_blocks()
+    blocks.ask_together(1, 2)
+    with pytest.raises(ValueError, match="part features"):
+        blocks.ask_together(2, 2)
+    for at_once, threads in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match=">= 1"):
+            core_problem(case.model, case.structure, case.cost, case.y).dual_blocks().ask_together(at_once, threads)
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "elastic net"])

@@ -88,8 +88,7 @@ class ComposedDualBlocks:
     """Block-coordinate dual ascent over cached outputs, by the same rules as the native blocks.
 
     at_once  oracles of a pass of pairwise steps that are asked together, at one w, which saves most of what a call
-             costs in Python and lets the structure use all threads; the steps follow one by one, each at the w of then.
-             With 1 they are those of the native blocks
+             costs in Python and lets the structure use all threads; the steps follow one by one, each at the w of then
     """
 
     def __init__(self, problem: ComposedProblem, truth: Sequence[IntArray], at_once: int = 1) -> None:

@@ -302,10 +302,13 @@ def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list
 
 
 class FusedProblem:
-    """Passes over a Problem of the core."""
+    """Passes over a Problem of the core.
 
-    def __init__(self, problem: Any, threads: int, scales: FloatArray | None = None) -> None:
-        self.core, self._threads, self._scales = problem, threads, scales
+    at_once  oracles that dual passes ask together (see `oracles_at_once`)
+    """
+
+    def __init__(self, problem: Any, threads: int, scales: FloatArray | None = None, at_once: int = 1) -> None:
+        self.core, self._threads, self._scales, self._at_once = problem, threads, scales, at_once
         self.active = problem.n_examples if scales is None else int(np.count_nonzero(scales))
         if scales is not None:
             problem.set_scales(scales)
@@ -364,7 +367,10 @@ class FusedProblem:
         return split_flat(labels, np.array(ends, dtype=np.int64))
 
     def dual_blocks(self) -> FusedDualBlocks:
-        return FusedDualBlocks(self.core.dual_blocks())
+        blocks = self.core.dual_blocks(self._threads)
+        if self._at_once > 1:
+            blocks.ask_together(self._at_once, self._threads)
+        return FusedDualBlocks(blocks)
 
     def potential_blocks(self, mu: float, eta: float | None = None) -> FusedPotentialBlocks:
         return FusedPotentialBlocks(core.PotentialBlocks(self.core, mu, eta or 0.0))

@@ -21,6 +21,8 @@ from casimir.structures.graph_cut import GraphCut
 from casimir.structures.junction import JunctionTree
 from casimir.structures.matching import Matching
 
+_ROUNDS, _AT_ONCE = 20, 16  # rounds of a pass at the least, and oracles that are asked at one w at the most
+
 
 class _Outputs(NamedTuple):
     """The core's PartStructure, the entries of every output and the labels that each may have; cells of all edges."""
@@ -29,6 +31,17 @@ class _Outputs(NamedTuple):
     lengths: IntArray
     labels: Any
     edge_cells: int = 0
+
+
+def oracles_at_once(model: Any, structure: Any, n: int) -> int:
+    """Oracles that native dual passes ask together, on all threads: those of part features, which take long."""
+    has_parts = isinstance(structure, GraphCut | JunctionTree | Matching) and hasattr(model, "parts")
+    return at_once_of(n) if has_parts and model.parts() is not None else 1
+
+
+def at_once_of(n: int) -> int:
+    """So many that there are 20 rounds in a pass, and no more than 16."""
+    return min(max(n // _ROUNDS, 1), _AT_ONCE)
 
 
 def linear_parts(

@@ -13,11 +13,10 @@ from casimir.models.base import ScoreModel, is_linear
 from casimir.problems.base import Problem, Truth
 from casimir.problems.composed import ComposedProblem
 from casimir.problems.fused import FusedProblem, core_problem
+from casimir.problems.parts import at_once_of, oracles_at_once
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
-
-_ROUNDS, _AT_ONCE = 20, 16  # rounds of a pass at the least, and oracles that are asked at one w at the most
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +43,17 @@ class Term:
         if not self.native:
             return None
         problem = core_problem(self.model, self.structure, self.cost, self.y, self.offset, self.truth)
-        return None if problem is None else FusedProblem(problem, self.threads or default_threads(), self.scales)
+        if problem is None:
+            return None
+        at_once = oracles_at_once(self.model, self.structure, self.model.n_examples)
+        return FusedProblem(problem, self.threads or default_threads(), self.scales, at_once)
 
     @cached_property
     def composed(self) -> ComposedProblem:
         """With native=False it goes the native way step by step; else dual passes ask a few oracles at once."""
         parts = self.model, self.structure, self.cost, self.y, self.offset, self.scales
-        at_once = min(max(self.model.n_examples // _ROUNDS, 1), _AT_ONCE) if self.native else 1
+        n = self.model.n_examples
+        at_once = at_once_of(n) if self.native else oracles_at_once(self.model, self.structure, n)
         return ComposedProblem(*parts, truth=self.truth, at_once=at_once)
 
     @property

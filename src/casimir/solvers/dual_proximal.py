@@ -10,6 +10,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros, combine, dot
 from casimir._native import core
+from casimir._threads import n_threads
 from casimir.duality import DualPoint
 from casimir.objective import Objective
 from casimir.penalties import Penalty, Proximal, Ridge
@@ -160,7 +161,7 @@ class _Run:
         rest, n = w0 if w0.any() else _resting_point(objective), objective.n_params
         self.z: FloatArray | Kept = aligned_zeros(n)
         self.before: FloatArray | Kept | None = None if manner.beta == 0.0 else aligned_zeros(n)
-        self.mean = Kept.of(aligned_zeros(n)) if manner.averages else None
+        self.mean = self._kept(aligned_zeros(n)) if manner.averages else None
         if rest is not None:
             self.z[:] = rest
         if rest is not None and self.before is not None:
@@ -173,7 +174,7 @@ class _Run:
         self.mean_dual = objective.trivial_dual() if has_bounded_dual(objective) else None
         self.average_wins = False
         if is_kept:
-            self.z, self.before = Kept.of(self.z), None if self.before is None else Kept.of(self.before)
+            self.z, self.before = self._kept(self.z), None if self.before is None else self._kept(self.before)
             self.iterate.penalty = curvature
 
     def run(self) -> None:
@@ -210,12 +211,15 @@ class _Run:
         mean, self.mean_dual, self.average_wins = more
         self.blocks.restore(blocks)
         self.kappa.restore(kappa)
-        self.mean = None if mean is None else Kept.of(mean)
+        self.mean = None if mean is None else self._kept(mean)
         self.z, self.before, penalty = z, before, self.objective.penalty
         self.iterate = DualIterate(Proximal(penalty, self.kappa.value, z), w, g)
         if _keeps(self.inner, penalty):
-            self.z, self.before = Kept.of(z), None if before is None else Kept.of(before)
+            self.z, self.before = self._kept(z), None if before is None else self._kept(before)
             self.iterate.penalty = Ridge(self.iterate.penalty.strong_convexity)
+
+    def _kept(self, w: FloatArray) -> Kept:
+        return Kept.of(w, self.objective.n_threads or n_threads())
 
     def _dual_and_prediction(self, block_gap: float, share: float) -> tuple[float, float]:
         w, penalty, ell = self.iterate.w, self.objective.penalty, self.objective.constant + self.blocks.ell
@@ -245,7 +249,7 @@ class _Run:
         value = math.inf if self.average_wins else self.objective.value(w)
         if self.mean is None or not (is_noisy or self.average_wins):
             return value, self.monitor.epoch(w, objective=value, dual=dual, kappa=self.kappa.value)
-        last = Kept.of(w)
+        last = self._kept(w)
         self.mean.write(w)
         of_mean = self.objective.value(w)
         if of_mean < value:
@@ -295,7 +299,7 @@ class _Run:
     def _recentre_kept(self, z: Kept, kappa: float, beta: float) -> None:
         """The same for a plain square, in the memory of w."""
         w, lam = self.iterate.w, self.objective.penalty.strong_convexity
-        sigma, last = lam + kappa, Kept.of(w)
+        sigma, last = lam + kappa, self._kept(w)
         of_w, of_z = (lam + self.kappa.value) / sigma, -self.kappa.value / sigma
         if isinstance(self.before, Kept):
             self.before.mix(-beta, 1.0 + beta, w)

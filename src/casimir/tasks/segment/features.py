@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from casimir.tasks.opencv import opencv
 from casimir.tasks.segment import appearance, context
@@ -89,6 +90,11 @@ def learn_features(
 
     track   wraps the lists that slow loops run over, e.g. to show progress
     """
+    with threadpool_limits(1):  # products of so few rows take twice the CPU time on two threads
+        return _learn(pictures, seed, track)
+
+
+def _learn(pictures: Sequence[Picture], seed: int, track: Track) -> tuple[Features, list[ImageGraph]]:
     rng = np.random.default_rng(seed)
     folds = rng.permutation(np.arange(len(pictures)) % min(_FOLDS, len(pictures)))
     pairs = list(zip(pictures, folds.tolist(), strict=True))

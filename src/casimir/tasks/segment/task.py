@@ -97,7 +97,11 @@ def baselines(learned: Learned, given: Given) -> dict[str, SegmentModel]:
 
 
 def featurise(model: SegmentModel, pictures: Sequence[Picture], given: Given) -> Seen:
-    return Seen(pictures, [model.features.graph(picture.image) for picture in given.track(pictures, "pictures")])
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        graphs = [model.features.graph(picture.image) for picture in given.track(pictures, "pictures")]
+    return Seen(pictures, graphs)
 
 
 def score(model: SegmentModel, seen: Seen, given: Given) -> SegmentScores:
