@@ -10,7 +10,7 @@ constexpr double kTie = 1e-11;  // relative to the largest score
 
 }  // namespace
 
-PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight) {
+PairwiseMove pairwise_move(std::span<const double> scores, std::span<const double> weight) {
   double highest = scores[0], lowest_active = INFINITY, largest = 0.0;
   for (std::size_t k = 0; k < scores.size(); ++k) {  // selects instead of branches: what is active cannot be foreseen
     const double score = scores[k], size = std::abs(score), active = weight[k] > 0.0 ? score : INFINITY;

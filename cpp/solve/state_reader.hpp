@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -38,7 +39,7 @@ class StateReader {
     return found;
   }
 
-  void take_weights(std::vector<double>& weight) {
+  void take_weights(std::span<double> weight) {
     check(count_ == weight.size() && count_ <= state_.weights.size() - weight_);
     std::copy_n(state_.weights.begin() + static_cast<std::ptrdiff_t>(weight_), count_, weight.begin());
     weight_ += count_;

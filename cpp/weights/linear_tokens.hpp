@@ -24,8 +24,9 @@ struct LinearTokensData {
   const std::int32_t* y;  // [tokens] true labels, or null
   const double* truth;    // without y: the marginals of the truth, where it is not one output; or null: no truth
   // Scores that do not depend on w: costs, offsets, and -inf for what is not allowed; or null.
-  const double* fixed_nodes;  // [tokens][labels]
-  const double* fixed_pairs;  // [labels][labels], of every pair
+  const double* fixed_nodes;                    // [tokens][labels]
+  const double* fixed_pairs;                    // [labels][labels], of every pair
+  std::pmr::memory_resource* memory = nullptr;  // see Problem; null: the heap
 };
 
 class LinearTokens : public Problem {
@@ -96,6 +97,7 @@ class LinearTokens : public Problem {
   /// For constructors: of(i) is the fixed score of the true output of example i.
   template <class Of>
   void keep_fixed_of_truth(Of&& of) {
+    if (has_fixed()) fixed_of_truth_.reserve(static_cast<std::size_t>(data_.n));
     for (std::int64_t i = 0; has_fixed() && i < data_.n; ++i)
       fixed_of_truth_.push_back(data_.y ? of(i) : data_.truth ? expected_fixed(i, truth_marginals(i)) : 0.0);
   }
@@ -114,7 +116,7 @@ class LinearTokens : public Problem {
   FixedRows fixed_nodes_;
 
  private:
-  std::vector<double> fixed_of_truth_;  // [n], or empty: all 0
+  std::pmr::vector<double> fixed_of_truth_;  // [n], or empty: all 0
 };
 
 }  // namespace casimir

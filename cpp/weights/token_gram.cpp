@@ -12,7 +12,14 @@ constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram mat
 
 }  // namespace
 
-TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends) : tokens_(tokens), has_ends_(has_ends) {
+TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends)
+    : tokens_(tokens),
+      has_ends_(has_ends),
+      small_(tokens.memory()),
+      counts_(tokens.memory()),
+      table_(tokens.memory()),
+      offset_(tokens.memory()) {
+  offset_.reserve(static_cast<std::size_t>(tokens.n_examples()));
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
@@ -66,7 +73,8 @@ void TokenGram::keep(std::int64_t i, const Scratch& scratch) {
       throw std::invalid_argument("a token has too many features for the dual solver.");
     if (most > std::numeric_limits<std::uint8_t>::max() && counts_.empty()) {
       counts_.assign(small_.begin(), small_.end());
-      small_ = {};
+      small_.clear();
+      small_.shrink_to_fit();
     }
   }
   const auto copy = [&](auto& kept) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <utility>
 #include <vector>
 
@@ -46,10 +47,10 @@ class TokenGram {
   const LinearTokens& tokens_;
   bool has_ends_;
   // The lower triangles of [p][p] of short examples, in one of these:
-  std::vector<std::uint8_t> small_;    // shared features, when all values are 1
-  std::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
-  std::vector<double> table_;          // of real-valued features
-  std::vector<std::int64_t> offset_;   // -1: the example is too long for one
+  std::pmr::vector<std::uint8_t> small_;    // shared features, when all values are 1
+  std::pmr::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
+  std::pmr::vector<double> table_;          // of real-valued features
+  std::pmr::vector<std::int64_t> offset_;   // -1: the example is too long for one
 };
 
 }  // namespace casimir
