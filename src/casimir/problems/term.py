@@ -10,9 +10,11 @@ from typing import Any
 from casimir._threads import n_threads as default_threads
 from casimir.costs import Cost
 from casimir.models.base import ScoreModel, is_linear
+from casimir.models.sharded import ShardedChainModel
 from casimir.problems.base import Problem, Truth
 from casimir.problems.composed import ComposedProblem
 from casimir.problems.fused import FusedProblem, core_problem
+from casimir.problems.sharded import sharded_problem
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
@@ -43,8 +45,14 @@ class Term:
     def fused(self) -> FusedProblem | None:
         if not self.native:
             return None
+        if isinstance(self.model, ShardedChainModel):
+            return sharded_problem(self.model, self.structure, self.cost, self.truth, self._threads, self.scales)
         problem = core_problem(self.model, self.structure, self.cost, self.y, self.offset, self.truth)
-        return None if problem is None else FusedProblem(problem, self.threads or default_threads(), self.scales)
+        return None if problem is None else FusedProblem(problem, self._threads, self.scales)
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or default_threads()
 
     @cached_property
     def composed(self) -> ComposedProblem:
