@@ -33,12 +33,22 @@ class KnownWords:
     def of(cls, corpus: Corpus) -> KnownWords:
         """Of a corpus whose labels write spans."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        cls.count(corpus, counts)
+        return cls.of_counts(counts)
+
+    @staticmethod
+    def count(corpus: Corpus, counts: defaultdict[str, Counter[str]]) -> None:
+        """Adds how often every word of a corpus has every type to `counts`."""
         words, labels = corpus.tokens.columns[WORD], corpus.label_numbers
         kinds = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)]
         pairs, seen = np.unique(words.ids * np.int64(len(kinds)) + labels.numbers, return_counts=True)
         for pair, n in zip(pairs.tolist(), seen.tolist(), strict=True):
             word, label = divmod(pair, len(kinds))
             counts[words.strings[word].lower()][kinds[label]] += n
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[str, Counter[str]]) -> KnownWords:
+        """From what `count` has counted."""
         return cls({word: _often(seen) for word, seen in sorted(counts.items()) if seen.total() >= _SEEN})
 
     def types_of(self, word: str) -> str:

@@ -37,8 +37,12 @@ def extract(
     lexicons: Lexicons,
     n_features: int | None,
     vocabulary: Vocabulary | None = None,
+    growing: Vocabulary | None = None,
 ) -> PackedSequences:
-    """What `pack` gives for the features of the tokens; n_features and vocabulary as there."""
+    """What `pack` gives for the features of the tokens; n_features and vocabulary as there.
+
+    growing  a vocabulary to which the names that it does not hold are added
+    """
     if not len(tokens):
         raise ValueError("there are no sentences; features need at least one.")
     program = _compiled(templates, tokens.others, lexicons.names)
@@ -57,7 +61,7 @@ def extract(
     elif n_features is not None:
         arrays = core.extract_hashed(*arguments, n_features, n_threads())
     else:
-        vocabulary = Vocabulary()
+        vocabulary = Vocabulary() if growing is None else growing
         arrays = core.extract_growing(*arguments, vocabulary._table)
     size = max(1, len(vocabulary)) if vocabulary is not None else n_features
     assert size is not None
