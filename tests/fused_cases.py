@@ -14,6 +14,7 @@ from problems import (
     candidate_parts,
     chain_parts,
     class_parts,
+    edge_parts,
     label_parts,
     shared_parts,
     tree_parts,
@@ -37,6 +38,9 @@ PROBLEMS: dict[str, Callable[[], Parts]] = {
     "real-3": lambda: chain_parts(n_labels=3, valued=True, weighted_cost=True),
     "real-8": lambda: chain_parts(n_labels=8, valued=True, lengths=(1, 2), weighted_cost=True),
     "one-token": lambda: chain_parts(n_labels=4, lengths=(1, 1), weighted_cost=True),
+    "edges-2": lambda: edge_parts(n_labels=2, lengths=(1, 6), weighted_cost=True),
+    "edges-5": lambda: edge_parts(n_labels=5, lengths=(1, 4), weighted_cost=True, valued=True),
+    "edges-9": lambda: edge_parts(n_labels=9, lengths=(1, 3), weighted_cost=True),
     "automaton-3": lambda: automaton_parts(n_labels=3, weighted_cost=True),
     "automaton-6": lambda: automaton_parts(n_labels=6, lengths=(1, 3), weighted_cost=True, valued=True),
     "candidates": candidate_parts,
@@ -144,6 +148,7 @@ PENALTIES = [*_OWN, *(f"proximal-{name}" for name in _OWN)]
 STRONG = [name for name in PENALTIES if name not in ("none", "l1")]  # strongly convex
 KINDS: dict[str, Callable[[], Parts]] = {
     "chain": lambda: chain_parts(n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
+    "edges": lambda: edge_parts(seed=2, n_labels=3, lengths=(1, 5), weighted_cost=True, valued=True),
     "automaton": lambda: automaton_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "tree": lambda: tree_parts(n_labels=3, lengths=(1, 5), weighted_cost=True),
     "candidates": candidate_parts,

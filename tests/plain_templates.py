@@ -20,9 +20,9 @@ _Values = Callable[[tuple[Filter, ...], str], list[str]]  # of a text, behind fi
 
 
 def evaluate(
-    sentences: Sequence[Sentence], templates: TemplateSet, lexicons: Lexicons = NO_LEXICONS
+    sentences: Sequence[Sentence], templates: TemplateSet, lexicons: Lexicons = NO_LEXICONS, of_pairs: bool = False
 ) -> Iterator[list[TokenFeatures]]:
-    """The features of every token, sentence by sentence, in the order of the templates."""
+    """The features of every token, or of pairs of labels, sentence by sentence, in the order of the templates."""
     table, parsed = WordTable(), cache(partial(templates.parsed, lexicons=lexicons.names))
     values: _Values = cache(partial(filtered, lexicons=lexicons))
     for document in by_document(sentences, templates.alone):
@@ -31,7 +31,7 @@ def evaluate(
         evidence = Evidence(words, topic) if len(document) >= templates.least else None
         for sentence in document:
             view = _View(sentence, table, evidence, lexicons, values)
-            own = parsed(tuple(sentence.columns))
+            own = [one for one in parsed(tuple(sentence.columns)) if one.of_pairs == of_pairs]
             yield [[text for one in own for text in view.features(one, t)] for t in range(len(sentence))]
 
 

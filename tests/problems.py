@@ -77,6 +77,18 @@ def chain_parts(
     return Parts(cs.LinearChainModel(X, n_labels), cs.Chain(n_labels), cs.Hamming(table), y)
 
 
+def edge_parts(n_edge_features: int = 4, **options: Any) -> Parts:
+    """The same with features of edges, some of them twice, and some at first tokens, where nobody reads them."""
+    parts = chain_parts(**options)
+    X, rng = parts.model.X, np.random.default_rng(options.get("seed", 0) + 1)
+    counts = rng.integers(0, 4, X.n_tokens)
+    indices = np.concatenate([np.sort(rng.integers(0, n_edge_features, c)) for c in counts]).astype(np.uint32)
+    values = None if X.values is None else rng.normal(size=len(indices))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    edges = cs.PackedSequences(X.offsets, indptr, indices, values, n_edge_features)
+    return replace(parts, model=cs.LinearChainModel(X.with_edges(edges), parts.model.n_labels))
+
+
 def automaton_parts(**options: Any) -> Parts:
     """The same under a random automaton of three states, which accepts the truth."""
     parts = chain_parts(**options)

@@ -12,6 +12,7 @@ import re
 import runpy
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     namespace = run_python(page)
     for test in contract_tests(namespace):
-        test()
+        with suppress(pytest.skip.Exception):  # what the structure does not have; the page is not skipped for it
+            test()
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "sh")], ids=lambda p: p.name)

@@ -14,6 +14,7 @@ import casimir.tasks
 from casimir.datasets.blobs import make_blobs
 from casimir.datasets.handwriting import make_words
 from casimir.datasets.objects import load_objects
+from casimir.persistence import load_folder
 from casimir.tasks.align.bitext import format_links, parse_bitext
 from casimir.tasks.boxes import images_of
 from casimir.tasks.deprel.conllu import parse_conllu
@@ -145,3 +146,17 @@ def test_every_task_has_a_golden_model() -> None:
     kinds = {json.loads(file.read_text())["kind"] for file in GOLDEN.parent.glob("tasks-*/*/model.json")}
     own = {one.name for one in pkgutil.iter_modules(casimir.tasks.__path__) if one.ispkg}
     assert kinds == own
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "model-format.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="needs the source tree")
+@pytest.mark.parametrize("folder", sorted(GOLDEN.parent.glob("tasks-*/*")), ids=lambda path: "-".join(path.parts[-2:]))
+def test_the_page_on_model_folders_names_all_that_is_in_them(folder: Path) -> None:
+    kind, meta, arrays = load_folder(folder)
+    page = PAGE.read_text(encoding="utf-8")
+    assert f'`"{kind}"`' in page
+    assert [name for name in meta if f"`{name}`" not in page] == []
+    groups = {name: name.partition(".")[0] for name in arrays}
+    assert [name for name in arrays if not any(f"`{one}`" in page for one in (name, f"{groups[name]}.*"))] == []

@@ -86,17 +86,20 @@ inline casimir::SharedWeights checked_cells(const nb::object& cells, std::int64_
 inline casimir::LinearTokensData checked_tokens(const Ints& offsets, const Ints& indptr, const Indices& indices,
                                                 const nb::object& values, std::int64_t n_features, int n_labels,
                                                 const nb::object& y, const nb::object& truth,
-                                                const nb::object& fixed_nodes, const nb::object& fixed_pairs) {
+                                                const nb::object& fixed_nodes, const nb::object& fixed_pairs,
+                                                bool pairs_apart = false) {
   checked_label_count(n_labels);
   check_token_features(offsets, indptr, indices, n_features);
-  const std::size_t tokens = indptr.size() - 1;
+  const std::size_t tokens = indptr.size() - 1, sequences = offsets.size() - 1;
+  const std::size_t pairs = (pairs_apart ? tokens - sequences : sequences) * static_cast<std::size_t>(n_labels);
   return {offsets.data(),
-          static_cast<std::int64_t>(offsets.size()) - 1,
+          static_cast<std::int64_t>(sequences),
           {indptr.data(), indices.data(), checked_values(values, indices.size())},
           n_features,
           n_labels,
           checked_labels(y, tokens, n_labels),
-          checked_truth(truth, tokens + (offsets.size() - 1) * static_cast<std::size_t>(n_labels), n_labels),
+          checked_truth(truth, tokens + pairs, n_labels),
           checked_scores(fixed_nodes, tokens, n_labels, "fixed_nodes"),
-          checked_scores(fixed_pairs, static_cast<std::size_t>(n_labels), n_labels, "fixed_pairs")};
+          checked_scores(fixed_pairs, static_cast<std::size_t>(n_labels), n_labels, "fixed_pairs"),
+          pairs_apart};
 }

@@ -7,6 +7,7 @@
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "chain/chain_dual.hpp"
+#include "chain/edge_chain_dual.hpp"
 #include "weights/token_norm.hpp"
 
 namespace casimir {
@@ -20,8 +21,10 @@ void add_weight_row(const WeightView& w, std::int64_t row, RowShape shape, doubl
 
 }  // namespace
 
-LinearChain::LinearChain(const LinearTokensData& data, UnfoldingData automaton)
-    : LinearTokens(data), unfolding_(std::move(automaton), shape_) {
+LinearChain::LinearChain(const LinearTokensData& data, UnfoldingData automaton, const EdgeFeatureData& edges)
+    : LinearTokens(data), unfolding_(std::move(automaton), shape_), edges_(edges, shape_, stop_row() + 1) {
+  if (edges_ ? unfolding_ || !data.pairs_apart : data.pairs_apart)
+    throw std::invalid_argument("features of edges need marginals of each pair, and no automaton.");
   keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
 }
 
@@ -41,13 +44,13 @@ void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to)
 void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
   auto& chain = static_cast<ChainWorkspace&>(work);
   load_transitions(w, chain.to);
-  transpose(chain.to.data(), chain.from);
+  chain.from.resize(chain.to.size());
+  transpose(chain.to.data(), chain.from.data());
   chain.potentials.mu = 0.0;
 }
 
-void LinearChain::transpose(const double* to, std::vector<double>& from) const {
+void LinearChain::transpose(const double* to, double* from) const {
   const int labels = shape_.labels, stride = shape_.stride;
-  from.resize(static_cast<std::size_t>(labels * stride));
   for (int y = 0; y < labels; ++y) {
     for (int z = 0; z < labels; ++z) from[cell(z, y)] = to[cell(y, z)];
     for (int z = labels; z < stride; ++z) from[cell(y, z)] = -kInf;
@@ -65,6 +68,26 @@ void LinearChain::score_tokens(std::int64_t i, std::int64_t first, std::int64_t 
     const double* fixed = fixed_nodes_.row(start + t);
     for (int l = 0; l < stride; ++l) u[t * stride + l] += fixed[l];
   }
+}
+
+void LinearChain::make_room(std::int64_t i, ChainWorkspace& work) const {
+  const auto rows = static_cast<std::size_t>(length(i) * shape_.stride);
+  if (work.u.size() < rows) work.u.resize(rows);
+  const auto pairs = static_cast<std::size_t>((length(i) - 1) * edge_step());
+  if (work.edge_to.size() < pairs) work.edge_to.resize(pairs), work.edge_from.resize(pairs);
+}
+
+void LinearChain::score_edge(std::int64_t i, std::int64_t t, const WeightView& w, ChainWorkspace& work) const {
+  double* to = work.edge_to.data() + (t - 1) * edge_step();
+  std::copy(work.to.begin(), work.to.end(), to);
+  edges_.add_scores(data_.offsets[i] + t, w, to);
+  transpose(to, work.edge_from.data() + (t - 1) * edge_step());
+}
+
+void LinearChain::score_example(std::int64_t i, const WeightView& w, ChainWorkspace& work) const {
+  make_room(i, work);
+  score_tokens(i, 0, length(i), w, work.u.data());
+  for (std::int64_t t = 1; edges_ && t < length(i); ++t) score_edge(i, t, w, work);
 }
 
 LinearChain::Lattice LinearChain::lattice(std::int64_t p, const double* u, Transitions edges,
@@ -89,8 +112,8 @@ double LinearChain::sum_product(std::int64_t p, const Lattice& run, double mu, C
     work.wide.marginals.assign(static_cast<std::size_t>((p + run.shape.labels) * wide), 0.0);
     found = work.wide.marginals.data(), found_pairs = found + p * wide;
   }
-  const double value =
-      run.ops.expect(run.shape, p, run.u, run.edges, work.potentials, mu, found, found_pairs, 0, work.work.data());
+  const double value = run.ops.expect(run.shape, p, run.u, run.edges, work.potentials, mu, found, found_pairs,
+                                      edge_step(), work.work.data());
   if (unfolding_) unfolding_.fold_marginals(p, found, nodes, pairs);
   return value;
 }
@@ -109,15 +132,17 @@ double LinearChain::best_path(std::int64_t p, ChainWorkspace& work) const {
 }
 
 double LinearChain::path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const {
+  const Transitions edges = transitions(work);
   double score = work.u[cell(0, labels[0])];
-  for (std::int64_t t = 1; t < p; ++t) score += work.u[cell(t, labels[t])] + work.to[cell(labels[t - 1], labels[t])];
+  for (std::int64_t t = 1; t < p; ++t)
+    score += work.u[cell(t, labels[t])] + edges.to[(t - 1) * edges.step + labels[t - 1] * shape_.stride + labels[t]];
   return score;
 }
 
 void LinearChain::add_output(std::int64_t p, const std::int32_t* labels, double weight, double* marginals) const {
   double* pairs = marginals + p * shape_.stride;
   for (std::int64_t t = 0; t < p; ++t) marginals[cell(t, labels[t])] += weight;
-  for (std::int64_t t = 1; t < p; ++t) pairs[cell(labels[t - 1], labels[t])] += weight;
+  for (std::int64_t t = 1; t < p; ++t, pairs += edge_step()) pairs[cell(labels[t - 1], labels[t])] += weight;
 }
 
 double LinearChain::fixed_score(std::int64_t i, const std::int32_t* labels) const {
@@ -140,7 +165,7 @@ double LinearChain::truth_score(std::int64_t i, const ChainWorkspace& work) cons
   if (!data_.truth) return 0.0;
   const double* u = truth_marginals(i);
   return expected_score(u, work.u.data(), p * stride) +
-         expected_score(u + p * stride, work.to.data(), shape_.labels * stride);
+         expected_score(u + p * stride, transitions(work).to, pair_rows(i) * stride);
 }
 
 /// The oracles of one chain whose scores are in work.u and work.to.
@@ -155,7 +180,7 @@ struct LinearChain::Oracles {
   double best_cost() const { return chain.cost_of(i, work.path.data()); }
 
   double expect(double mu, double* marginals) {
-    const std::int64_t stride = chain.shape_.stride, labels = chain.shape_.labels;
+    const std::int64_t stride = chain.shape_.stride;
     if (!marginals && !chain.has_fixed() && !chain.unfolding_) {  // nobody asks for marginals: nothing is forbidden,
       work.work.resize(static_cast<std::size_t>(3 * stride));     // and costs are 0
       const double value = chain.ops_.log_sum(chain.shape_, p, work.u.data(), chain.transitions(work), work.potentials,
@@ -163,7 +188,7 @@ struct LinearChain::Oracles {
       if (!std::isnan(value)) return value;
     }
     if (!marginals) {
-      work.marginals.assign(static_cast<std::size_t>((p + labels) * stride), 0.0);
+      work.marginals.assign(static_cast<std::size_t>(chain.marginal_count(i)), 0.0);
       marginals = work.marginals.data();
     }
     seen = marginals;
@@ -195,18 +220,21 @@ struct LinearChain::Oracles {
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
                            double* marginals) const {
   auto& work = static_cast<ChainWorkspace&>(workspace);
-  const std::int64_t p = length(i), stride = shape_.stride;
-  const auto rows = static_cast<std::size_t>(p * stride);
-  if (work.u.size() < rows) work.u.resize(rows);
-  score_tokens(i, 0, p, w, work.u.data());
-  if (marginals) std::fill(marginals, marginals + (p + shape_.labels) * stride, 0.0);
+  const std::int64_t p = length(i);
+  score_example(i, w, work);
+  if (marginals) std::fill_n(marginals, marginal_count(i), 0.0);
   return less(smoothed_max(Oracles{*this, i, p, work}, smoothing, work.weights, marginals), truth_score(i, work));
 }
 
 void LinearChain::scores(std::int64_t i, const WeightView& w, Workspace& workspace, double* out) const {
   const auto& work = static_cast<const ChainWorkspace&>(workspace);
   score_tokens(i, 0, length(i), w, out);
-  std::copy(work.to.begin(), work.to.end(), out + length(i) * shape_.stride);
+  double* pairs = out + length(i) * shape_.stride;
+  if (!edges_) std::copy(work.to.begin(), work.to.end(), pairs);
+  for (std::int64_t t = 1; edges_ && t < length(i); ++t, pairs += edge_step()) {
+    std::copy(work.to.begin(), work.to.end(), pairs);
+    edges_.add_scores(data_.offsets[i] + t, w, pairs);
+  }
 }
 
 double LinearChain::expect(std::int64_t i, const double* scores, double mu, Workspace& workspace,
@@ -214,10 +242,13 @@ double LinearChain::expect(std::int64_t i, const double* scores, double mu, Work
   auto& work = static_cast<ChainWorkspace&>(workspace);
   const std::int64_t p = length(i), stride = shape_.stride;
   const double* to = scores + p * stride;
-  transpose(to, work.from);
+  std::vector<double>& from = edges_ ? work.edge_from : work.from;
+  const auto cells = static_cast<std::size_t>(pair_rows(i) * stride);
+  if (from.size() < cells) from.resize(cells);
+  for (std::int64_t r = 0; r < pair_rows(i); r += shape_.labels) transpose(to + r * stride, from.data() + r * stride);
   work.potentials.mu = 0.0;
-  std::fill_n(marginals, (p + shape_.labels) * stride, 0.0);
-  return sum_product(p, lattice(p, scores, {to, work.from.data(), 0}, work), mu, work, marginals);
+  std::fill_n(marginals, marginal_count(i), 0.0);
+  return sum_product(p, lattice(p, scores, {to, from.data(), edge_step()}, work), mu, work, marginals);
 }
 
 std::unique_ptr<BlockNorm> LinearChain::block_norm() const { return std::make_unique<TokenNorm>(*this, true); }
@@ -226,12 +257,48 @@ void LinearChain::scatter(std::int64_t i, const double* marginals, const Scatter
   scatter_pairwise(i, marginals, target);
   add_row(start_row(), marginals, target);
   add_row(stop_row(), marginals + cell(length(i) - 1, 0), target);
+  if (!edges_) return;
+  const double* pairs = marginals + length(i) * shape_.stride;
+  for (std::int64_t t = 1; t < length(i); ++t)
+    for (std::int64_t y = 0; y < shape_.labels; ++y, pairs += shape_.stride)
+      edges_.scatter(data_.offsets[i] + t, y, pairs, target);
 }
 
 void LinearChain::collect(std::int64_t i, const double* marginals, MarginalList& list) const {
   collect_pairwise(i, marginals, list);
   collect_unit(-1 - start_row(), marginals, list);
   collect_unit(-1 - stop_row(), marginals + cell(length(i) - 1, 0), list);
+  if (!edges_) return;
+  const double* pairs = marginals + length(i) * shape_.stride;
+  for (std::int64_t t = 1; t < length(i); ++t)
+    for (std::int64_t y = 0; y < shape_.labels; ++y, pairs += shape_.stride)
+      collect_unit(data_.offsets[data_.n] + (data_.offsets[i] + t) * shape_.labels + y, pairs, list);
+}
+
+/// Behind the tokens come units of pairs by the token they end in, and the label they begin with.
+void LinearChain::scatter_list(const MarginalList& list, const ScatterTarget& target) const {
+  if (!edges_) return LinearTokens::scatter_list(list, target);
+  const std::int64_t tokens = data_.offsets[data_.n];
+  const double* x = list.values.data();
+  for (const std::int64_t unit : list.unit) {
+    if (unit >= tokens) {
+      const std::int64_t token = (unit - tokens) / shape_.labels, y = (unit - tokens) % shape_.labels;
+      add_row(data_.n_features + y, x, target);
+      edges_.scatter(token, y, x, target);
+    } else if (unit >= 0) {
+      scatter_features(unit, 1, x, target);
+    } else {
+      add_row(-1 - unit, x, target);
+    }
+    x += shape_.stride;
+  }
+}
+
+void LinearChain::touched(std::int64_t i, std::vector<RowRange>& ranges) const {
+  LinearTokens::touched(i, ranges);
+  if (!edges_) return;
+  ranges.back().second = stop_row() + 1;  // of the rows behind those of tokens, not all features of edges
+  for (std::int64_t t = 1; t < length(i); ++t) edges_.touched(data_.offsets[i] + t, ranges);
 }
 
 void LinearChain::decode(const double* w, int threads, std::int64_t* labels, double* values) const {
@@ -241,9 +308,7 @@ void LinearChain::decode(const double* w, int threads, std::int64_t* labels, dou
     load_weights(view, work);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t p = length(i);
-      const auto rows = static_cast<std::size_t>(p * shape_.stride);
-      if (work.u.size() < rows) work.u.resize(rows);
-      score_tokens(i, 0, p, view, work.u.data());
+      score_example(i, view, work);
       values[i] = best_path(p, work);
       std::copy_n(work.path.begin(), p, labels + data_.offsets[i]);
     }
@@ -265,6 +330,7 @@ void LinearChain::all_token_scores(const double* w, int threads, double* out) co
 
 std::unique_ptr<DualBlocks> LinearChain::dual_blocks() const {
   if (!data_.y) throw std::invalid_argument("dual blocks need true outputs: give y.");
+  if (edges_) return std::make_unique<EdgeChainDual>(*this);
   return std::make_unique<ChainDual>(*this);
 }
 

@@ -1,11 +1,13 @@
 // Chains whose unary scores are linear in sparse token features, with shared transitions, start and stop scores.
 //
-// Rows of w, each `stride` doubles: n_features unary rows, `labels` transition rows [from][to], start, stop.
+// Rows of w, each `stride` doubles: n_features unary rows, `labels` transition rows [from][to], start, stop; then those
+// of features of edges, where there are any. With them every edge has transitions and marginals of its own.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "chain/edge_features.hpp"
 #include "chain/kbest.hpp"
 #include "chain/unfolding.hpp"
 #include "weights/linear_tokens.hpp"
@@ -14,6 +16,7 @@ namespace casimir {
 
 struct ChainWorkspace final : Workspace {
   std::vector<double> u, beta, best, to, from, work, weights, marginals;
+  std::vector<double> edge_to, edge_from;  // `to` and `from` of every edge, where edges have features
   std::vector<std::int32_t> path;
   Potentials potentials;  // of `to`
   KBest kbest;
@@ -22,8 +25,8 @@ struct ChainWorkspace final : Workspace {
 
 class LinearChain final : public LinearTokens {
  public:
-  /// automaton: what it makes of the labels, where one says which sequences are valid.
-  explicit LinearChain(const LinearTokensData& data, UnfoldingData automaton = {});
+  /// automaton: what it makes of the labels, where one says which sequences are valid. It has no features of edges.
+  explicit LinearChain(const LinearTokensData& data, UnfoldingData automaton = {}, const EdgeFeatureData& edges = {});
 
   std::unique_ptr<Workspace> workspace() const override { return std::make_unique<ChainWorkspace>(); }
   void load_weights(const WeightView& w, Workspace& work) const override;
@@ -35,6 +38,8 @@ class LinearChain final : public LinearTokens {
   void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
   void collect(std::int64_t i, const double* marginals, MarginalList& list) const override;
+  void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
+  void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
   std::unique_ptr<DualBlocks> dual_blocks() const override;
   /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
@@ -45,7 +50,13 @@ class LinearChain final : public LinearTokens {
   /// Scores of tokens [first, first + count) of example i into u at the same positions, start, stop and fixed scores
   /// included.
   void score_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w, double* u) const;
-  /// Runs max-product on work.u; the best labels are in work.path. Returns the best score.
+  /// Scores of the edge that ends in token t of example i, which has features; call load_weights and make_room first.
+  void score_edge(std::int64_t i, std::int64_t t, const WeightView& w, ChainWorkspace& work) const;
+  /// Scores of all tokens and edges.
+  void score_example(std::int64_t i, const WeightView& w, ChainWorkspace& work) const;
+  /// For the scores of example i.
+  void make_room(std::int64_t i, ChainWorkspace& work) const;
+  /// Runs max-product on the scores in work; the best labels are in work.path. Returns the best score.
   double best_path(std::int64_t p, ChainWorkspace& work) const;
   double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;
   double truth_score(std::int64_t i, const ChainWorkspace& work) const;
@@ -54,7 +65,13 @@ class LinearChain final : public LinearTokens {
     return fixed_score(i, labels) - fixed_of_truth(i);
   }
 
-  Transitions transitions(const ChainWorkspace& work) const { return {work.to.data(), work.from.data(), 0}; }
+  Transitions transitions(const ChainWorkspace& work) const {
+    if (edges_) return {work.edge_to.data(), work.edge_from.data(), edge_step()};
+    return {work.to.data(), work.from.data(), 0};
+  }
+  const EdgeFeatures& edges() const { return edges_; }
+  std::int64_t start_row() const { return data_.n_features + shape_.labels; }
+  std::int64_t stop_row() const { return start_row() + 1; }
 
  private:
   struct Oracles;
@@ -66,12 +83,12 @@ class LinearChain final : public LinearTokens {
     Transitions edges;
   };
 
-  std::int64_t weight_rows() const override { return stop_row() + 1; }
+  std::int64_t weight_rows() const override { return stop_row() + 1 + edges_.rows(); }
 
+  /// Doubles from the pairs of one edge to those of the next; 0: all edges share theirs.
+  std::int64_t edge_step() const { return edges_ ? static_cast<std::int64_t>(shape_.labels) * shape_.stride : 0; }
   /// Rows [to][from] of rows [from][to]; the padding of a row is -inf.
-  void transpose(const double* to, std::vector<double>& from) const;
-  std::int64_t start_row() const { return data_.n_features + shape_.labels; }
-  std::int64_t stop_row() const { return start_row() + 1; }
+  void transpose(const double* to, double* from) const;
   double fixed_score(std::int64_t i, const std::int32_t* labels) const;
   void add_output(std::int64_t p, const std::int32_t* labels, double weight, double* marginals) const;
   Lattice lattice(std::int64_t p, const double* u, Transitions edges, ChainWorkspace& work) const;
@@ -81,6 +98,7 @@ class LinearChain final : public LinearTokens {
   double sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work, double* marginals) const;
 
   Unfolding unfolding_;
+  EdgeFeatures edges_;
 };
 
 }  // namespace casimir

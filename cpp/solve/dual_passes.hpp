@@ -104,7 +104,8 @@ class DualPasses : public DualBlocks {
   }
 
   void restore(const DualState& state) final {
-    StateReader from(state, blocks_.size());
+    constexpr bool has_products = requires(Block& own) { own.products; };
+    StateReader from(state, blocks_.size(), has_products);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Block& own = blocks_[i];
       const auto example = static_cast<std::int64_t>(i);
@@ -112,7 +113,7 @@ class DualPasses : public DualBlocks {
       for (std::size_t k = 1; k < count; ++k)
         from.check(remember(example, from.output(size, label_count(example))) == k);
       from.take_weights(own.weight);
-      if constexpr (requires { own.products; }) from.take_products(i, own.weight.size(), own.products);
+      if constexpr (has_products) from.take_products(i, own.weight.size(), own.products);
     }
     from.check(from.is_at_end());
     gaps_.assign(state.gaps.begin(), state.gaps.end());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,8 +16,12 @@ namespace casimir {
 
 class StateReader {
  public:
-  StateReader(const DualState& state, std::size_t examples) : state_(state) {
+  /// has_products: whether the blocks keep inner products.
+  StateReader(const DualState& state, std::size_t examples, bool has_products) : state_(state) {
     check(state.counts.size() == examples && state.gaps.size() == examples);
+    check(state.tabulated.size() == (has_products ? examples : 0));
+    check(std::isfinite(state.ell));
+    check(std::all_of(state.gaps.begin(), state.gaps.end(), [](double gap) { return gap >= 0.0; }));
   }
 
   static void check(bool fits) {
@@ -39,14 +44,19 @@ class StateReader {
     return found;
   }
 
+  /// Those of a distribution, but for rounding: with others the dual value would be none.
   void take_weights(std::span<double> weight) {
     check(count_ == weight.size() && count_ <= state_.weights.size() - weight_);
-    std::copy_n(state_.weights.begin() + static_cast<std::ptrdiff_t>(weight_), count_, weight.begin());
-    weight_ += count_;
+    double sum = 0.0;
+    for (double& value : weight) {
+      value = state_.weights[weight_++];
+      check(value >= 0.0);
+      sum += value;
+    }
+    check(std::abs(sum - 1.0) <= kRounding);
   }
 
   void take_products(std::size_t i, std::size_t outputs, OutputProducts& products) {
-    check(i < state_.tabulated.size());
     const auto rows = static_cast<std::size_t>(state_.tabulated[i]);
     check(rows <= outputs);
     for (std::size_t k = 0; k < rows; ++k) {
@@ -61,6 +71,8 @@ class StateReader {
   }
 
  private:
+  static constexpr double kRounding = 1e-6;
+
   const DualState& state_;
   std::size_t count_ = 0, output_ = 0, weight_ = 0, product_ = 0;
 };

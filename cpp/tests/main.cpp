@@ -1,22 +1,11 @@
 // Runs all tests; the argument is the instruction set level that they were compiled for. Built for any CPU.
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
+#include "level.hpp"
 #include "testing.hpp"
 
 namespace {
-
-constexpr int kSkipped = 77;
-
-bool runs_here(const char* level) {
-#if defined(__x86_64__) && !defined(_WIN32)
-  __builtin_cpu_init();
-  if (!std::strcmp(level, "v3")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (!std::strcmp(level, "v4")) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
-#endif
-  return !std::strcmp(level, "v1");
-}
 
 struct Test {
   const char* name;
@@ -46,9 +35,9 @@ constexpr Test kTests[] = {{"simplex", test_simplex},
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (!runs_here(argc > 1 ? argv[1] : "v1")) {
+  if (!testing::runs_here(argc > 1 ? argv[1] : "v1")) {
     std::puts("skipped: this CPU does not run the level");
-    return kSkipped;
+    return testing::kSkipped;
   }
   int failed = 0;
   for (const Test& test : kTests) {

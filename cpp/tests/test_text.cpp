@@ -69,6 +69,8 @@ void test_filters() {
   check(filtered(Filter("has-digit"), "ab").empty());
   check(filtered(Filter("length", 0, 3), "\u00e9\u00e9\u00e9\u00e9") == Values{"3"});
   check_refused([] { Filter("upper"); });
+  check_refused([] { Filter("ngrams", 0, 9); });     // would never end
+  check_refused([] { Filter("split", 0, 0, ""); });  // the same
   const std::string words[] = {"NATO", "J.", "Paris", "McD", "iP", "the", "12", "--"};
   const std::string cases = "UITMmldp";
   for (std::size_t k = 0; k < cases.size(); ++k) check(case_of(characters(), words[k]) == cases[k]);
@@ -154,6 +156,16 @@ void test_templates() {
   check(again.indices == packed.indices);
 }
 
+/// A hole of evidence has no value of one token that could stand beside others.
+void test_evidence_is_alone() {
+  const ColumnFile file = read("Ada B\nslept O\n");
+  FeatureTable table;
+  Plan plan = plan_of_three();
+  plan.templates.push_back(
+      {{"", "/", ""}, {{0, Anchor::token, 0, Outside::mark, ""}, {3, Anchor::token, 0, Outside::mark, ""}}});
+  check_refused([&] { features(file, plan, FeatureIndex::growing(table)); });
+}
+
 void test_evidence_is_of_one_document() {
   const ColumnFile file = read("-DOCSTART- -\n\nin -\nAda -\n\nthe -\nAda -\n\n-DOCSTART- -\n\nan -\nAda -\n\nx -\n");
   FeatureTable table;
@@ -192,6 +204,7 @@ void test_text() {
   test_round_map();
   test_column_files();
   test_templates();
+  test_evidence_is_alone();
   test_evidence_is_of_one_document();
   test_threads_change_nothing();
 }

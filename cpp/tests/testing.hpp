@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,10 +14,17 @@ struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-using Place = std::source_location;
+/// Where a check stands; std::source_location is not there with every Clang that builds the core.
+struct Place {
+  const char* file;
+  int line;
+  static constexpr Place current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 [[noreturn]] inline void fail(const std::string& what, const Place& place) {
-  throw Failure(std::string(place.file_name()) + ":" + std::to_string(place.line()) + ": " + what);
+  throw Failure(std::string(place.file) + ":" + std::to_string(place.line) + ": " + what);
 }
 
 inline void check(bool holds, const Place& place = Place::current()) {

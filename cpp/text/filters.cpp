@@ -93,7 +93,10 @@ void length(const CharacterTable&, const Filter& filter, std::string_view text, 
 }  // namespace
 
 Filter::Filter(const std::string& name, std::size_t number_, std::size_t most_, std::string characters_)
-    : number(number_), most(most_), characters(std::move(characters_)), apply_(named(name)) {}
+    : number(number_), most(most_), characters(std::move(characters_)), apply_(named(name)) {
+  if (apply_ == ngrams && number == 0) throw std::invalid_argument("ngrams needs 1 character or more");
+  if (apply_ == split && characters.empty()) throw std::invalid_argument("split needs characters to split at");
+}
 
 Filter::Apply Filter::named(const std::string& name) {
   static const std::unordered_map<std::string_view, Apply> known = {

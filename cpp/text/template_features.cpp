@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "base/parallel.hpp"
@@ -152,6 +153,9 @@ class Extraction {
       steps_.push_back({nullptr, nullptr, &one});
       return;
     }
+    for (const Hole& hole : one.holes)
+      if (kind(hole) == SourceKind::evidence)
+        throw std::invalid_argument("evidence is alone in its template: it has no values of one token");
     if (one.holes.empty() && !steps_.empty() && steps_.back().block &&
         steps_.back().block->where.anchor == Anchor::token) {
       steps_.back().block->templates.push_back(&one);

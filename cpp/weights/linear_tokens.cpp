@@ -75,7 +75,8 @@ void LinearTokens::add_row(std::int64_t row, const double* x, const ScatterTarge
 void LinearTokens::scatter_pairwise(std::int64_t i, const double* marginals, const ScatterTarget& target) const {
   const std::int64_t p = length(i);
   scatter_features(data_.offsets[i], p, marginals, target);
-  for (int l = 0; l < shape_.labels; ++l) add_row(data_.n_features + l, marginals + cell(p + l, 0), target);
+  for (std::int64_t r = 0; r < pair_rows(i); ++r)
+    add_row(data_.n_features + r % shape_.labels, marginals + cell(p + r, 0), target);
 }
 
 void LinearTokens::collect_unit(std::int64_t unit, const double* x, MarginalList& list) const {
@@ -87,7 +88,8 @@ void LinearTokens::collect_unit(std::int64_t unit, const double* x, MarginalList
 void LinearTokens::collect_pairwise(std::int64_t i, const double* marginals, MarginalList& list) const {
   const std::int64_t p = length(i);
   for (std::int64_t t = 0; t < p; ++t) collect_unit(data_.offsets[i] + t, marginals + cell(t, 0), list);
-  for (int l = 0; l < shape_.labels; ++l) collect_unit(-1 - (data_.n_features + l), marginals + cell(p + l, 0), list);
+  for (int l = 0; !data_.pairs_apart && l < shape_.labels; ++l)
+    collect_unit(-1 - (data_.n_features + l), marginals + cell(p + l, 0), list);
 }
 
 void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& target) const {
@@ -128,9 +130,9 @@ double LinearTokens::expected_fixed(std::int64_t i, const double* marginals) con
   for (std::int64_t t = 0; !fixed_nodes_.empty() && t < p; ++t)
     for (int l = 0; l < shape_.labels; ++l)
       if (const double u = marginals[cell(t, l)]; u != 0.0) total += u * fixed_node(i, t, l);
-  for (std::int64_t a = 0; data_.fixed_pairs && a < shape_.labels; ++a)
+  for (std::int64_t r = 0; data_.fixed_pairs && r < pair_rows(i); ++r)
     for (int b = 0; b < shape_.labels; ++b)
-      if (const double u = marginals[cell(p + a, b)]; u != 0.0) total += u * fixed_pair(a, b);
+      if (const double u = marginals[cell(p + r, b)]; u != 0.0) total += u * fixed_pair(r % shape_.labels, b);
   return total;
 }
 

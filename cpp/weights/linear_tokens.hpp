@@ -2,7 +2,7 @@
 //
 // Rows of w, each `stride` doubles: n_features unary rows, then the rows of the structure, `labels` of them for pairs.
 // Where cells of these rows share weights, w holds those instead.
-// Marginals of an example: a row per token, then `labels` rows of pairs.
+// Marginals of an example: a row per token, then `labels` rows of pairs, of all of its pairs together or of each.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct LinearTokensData {
   const std::int32_t* y;  // [tokens] true labels, or null
   const double* truth;    // without y: the marginals of the truth, where it is not one output; or null: no truth
   // Scores that do not depend on w: costs, offsets, and -inf for what is not allowed; or null.
-  const double* fixed_nodes;                    // [tokens][labels]
-  const double* fixed_pairs;                    // [labels][labels], of every pair
+  const double* fixed_nodes;  // [tokens][labels]
+  const double* fixed_pairs;  // [labels][labels], of every pair
+  bool pairs_apart = false;   // whether marginals have rows for each pair of neighbours, and not for all together
   std::pmr::memory_resource* memory = nullptr;  // see Problem; null: the heap
 };
 
@@ -35,12 +36,13 @@ class LinearTokens : public Problem {
   std::int64_t n_params() const final { return shared_ ? shared_.count : weight_rows() * shape_.stride; }
   std::int64_t rows() const final { return shared_ ? shared_.count : weight_rows(); }
   std::int64_t marginal_offset(std::int64_t i) const final {
-    return (data_.offsets[i] + i * shape_.labels) * shape_.stride;
+    const std::int64_t blocks = data_.pairs_apart ? data_.offsets[i] - i : i;
+    return (data_.offsets[i] + blocks * shape_.labels) * shape_.stride;
   }
   std::int64_t output_offset(std::int64_t i) const final { return data_.offsets[i]; }
   void prefetch(std::int64_t i, const WeightView& w) const final { prefetch_tokens(i, 0, length(i), w); }
-  void scatter_list(const MarginalList& list, const ScatterTarget& target) const final;
-  void touched(std::int64_t i, std::vector<RowRange>& ranges) const final;
+  void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
+  void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   double expected_cost(std::int64_t i, const double* marginals) const final {
     return has_fixed() ? expected_fixed(i, marginals) - fixed_of_truth(i) : 0.0;
   }
@@ -60,6 +62,8 @@ class LinearTokens : public Problem {
   RowShape shape() const { return shape_; }
   const ChainOps& ops() const { return ops_; }
   std::int64_t length(std::int64_t i) const { return data_.offsets[i + 1] - data_.offsets[i]; }
+  /// Rows of pairs in the marginals of example i.
+  std::int64_t pair_rows(std::int64_t i) const { return (data_.pairs_apart ? length(i) - 1 : 1) * shape_.labels; }
   /// The true labels; there are some unless the truth is given by its marginals, or not at all.
   const std::int32_t* truth(std::int64_t i) const { return data_.y + data_.offsets[i]; }
 
@@ -79,7 +83,7 @@ class LinearTokens : public Problem {
   void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
   /// Adds x to the list unless it is zero; units are tokens, or -1 - row.
   void collect_unit(std::int64_t unit, const double* x, MarginalList& list) const;
-  /// Scatters and collects the rows of tokens and of pairs.
+  /// Scatters and collects the rows of tokens and of pairs; those of pairs apart are not collected.
   void scatter_pairwise(std::int64_t i, const double* marginals, const ScatterTarget& target) const;
   void collect_pairwise(std::int64_t i, const double* marginals, MarginalList& list) const;
 
@@ -106,7 +110,7 @@ class LinearTokens : public Problem {
   void subtract_marginals(std::int64_t i, double* marginals) const;
   /// sum u score of rows of marginals and of scores; what has no weight does not count.
   static double expected_score(const double* marginals, const double* scores, std::int64_t count);
-  /// The fixed scores under marginals, a row per token and `labels` rows of pairs; what has no weight does not count.
+  /// The fixed scores under marginals; what has no weight does not count.
   double expected_fixed(std::int64_t i, const double* marginals) const;
 
   LinearTokensData data_;

@@ -23,43 +23,45 @@ TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends)
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
-    offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() ? total : -1);
+    offset_.push_back(p <= kLongestTabulated && !tokens.is_shared() && !tokens.data().pairs_apart ? total : -1);
     if (has(i)) total += cell(p, 0);
   }
   const bool binary = !tokens.data().features.values;
   binary ? small_.resize(static_cast<std::size_t>(total)) : table_.resize(static_cast<std::size_t>(total));
   Scratch scratch;
+  scratch.last.assign(static_cast<std::size_t>(tokens.data().n_features), -1);
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i)
     if (has(i)) fill(i, scratch);
 }
 
-/// <x_s, x_t> for all tokens of an example: features one after another, each adds the products of the tokens that have
-/// it.
+/// <x_s, x_t> for all tokens of an example: each entry meets those of the same feature that came before it.
 void TokenGram::fill(std::int64_t i, Scratch& scratch) {
   const TokenFeatures& x = tokens_.data().features;
   const std::int64_t p = tokens_.length(i), first = tokens_.data().offsets[i];
-  auto& [entries, token_of, table] = scratch;
-  entries.clear();
-  token_of.clear();
-  const std::int64_t begin = x.indptr[first];
-  for (std::int64_t t = 0; t < p; ++t)
-    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
-      entries.emplace_back(x.indices[f], static_cast<std::int32_t>(f - begin));
-      token_of.push_back(static_cast<std::int32_t>(t));
-    }
-  std::sort(entries.begin(), entries.end());
+  const std::int64_t begin = x.indptr[first], end = x.indptr[first + p];
+  auto& [last, before, token_of, table] = scratch;
+  before.resize(static_cast<std::size_t>(end - begin));
+  token_of.resize(before.size());
   table.assign(static_cast<std::size_t>(p * p), 0.0);
-  for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
-    while (to < entries.size() && entries[to].first == entries[from].first) ++to;
-    for (std::size_t a = from; a < to; ++a)
-      for (std::size_t b = from; b < to; ++b) {
-        const std::int32_t fa = entries[a].second, fb = entries[b].second;
-        const double product = x.values ? x.values[begin + fa] * x.values[begin + fb] : 1.0;
-        table[static_cast<std::size_t>(token_of[static_cast<std::size_t>(fa)] * p +
-                                       token_of[static_cast<std::size_t>(fb)])] += product;
+  const auto value = [&](std::int32_t entry) { return x.values ? x.values[begin + entry] : 1.0; };
+  for (std::int64_t t = 0; t < p; ++t) {
+    double* row = table.data() + t * p;
+    row[t] = end_scores(i, t);
+    for (std::int64_t f = x.indptr[first + t]; f < x.indptr[first + t + 1]; ++f) {
+      const auto entry = static_cast<std::int32_t>(f - begin);
+      const double own = value(entry);
+      row[t] += own * own;
+      std::int32_t& newest = last[x.indices[f]];
+      for (std::int32_t k = newest; k >= 0; k = before[static_cast<std::size_t>(k)]) {
+        const std::int32_t s = token_of[static_cast<std::size_t>(k)];
+        row[s] += (s == t ? 2.0 : 1.0) * own * value(k);  // a token may have a feature twice
       }
+      before[static_cast<std::size_t>(entry)] = newest;
+      token_of[static_cast<std::size_t>(entry)] = static_cast<std::int32_t>(t);
+      newest = entry;
+    }
   }
-  for (std::int64_t t = 0; t < p; ++t) table[static_cast<std::size_t>(t * p + t)] += end_scores(i, t);
+  for (std::int64_t f = begin; f < end; ++f) last[x.indices[f]] = -1;
   keep(i, scratch);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory_resource>
-#include <utility>
 #include <vector>
 
 #include "weights/linear_tokens.hpp"
@@ -16,7 +15,7 @@ class TokenGram {
   /// has_ends: the first and the last token have a start and a stop score.
   TokenGram(const LinearTokens& tokens, bool has_ends);
 
-  /// Examples that are too long have no table, and none has one where cells share weights.
+  /// Examples that are too long have no table, and none has one where cells share weights or pairs have features.
   bool has(std::int64_t i) const { return offset_[static_cast<std::size_t>(i)] >= 0; }
 
   /// <x_s, x_t> of tokens of an example with a table.
@@ -33,9 +32,10 @@ class TokenGram {
 
  private:
   struct Scratch {
-    std::vector<std::pair<std::uint32_t, std::int32_t>> entries;  // (feature, position in x) of an example, by feature
-    std::vector<std::int32_t> token_of;                           // position in x
-    std::vector<double> table;                                    // [p][p]
+    std::vector<std::int32_t> last;      // [n_features] the last entry of a feature so far, or -1
+    std::vector<std::int32_t> before;    // of each entry of an example: the one before it of the same feature, or -1
+    std::vector<std::int32_t> token_of;  // entry
+    std::vector<double> table;           // [p][p], of which the lower triangle counts
   };
 
   /// Of a table's lower triangle, s >= t.
@@ -50,7 +50,7 @@ class TokenGram {
   std::pmr::vector<std::uint8_t> small_;    // shared features, when all values are 1
   std::pmr::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
   std::pmr::vector<double> table_;          // of real-valued features
-  std::pmr::vector<std::int64_t> offset_;   // -1: the example is too long for one
+  std::pmr::vector<std::int64_t> offset_;   // -1: the example has none
 };
 
 }  // namespace casimir

@@ -39,6 +39,9 @@ class PackedSequences:
     Sequence i owns the tokens offsets[i]:offsets[i + 1]. Indexing with a slice, a mask or an array of numbers gives the
     sequences chosen (a slice of neighbours shares memory); one number gives a batch of one.
 
+    edges are features of pairs of neighbouring labels: sequences of the same lengths, in which a token has those of the
+    pair that ends in it. What a first token has there counts for nothing.
+
     The arrays are read-only, as the core keeps pointers into them. The constructor checks its arrays, and copies those
     that someone could still write to. Those of the library are made by `PackedSequences.unchecked`, which does not.
     """
@@ -49,6 +52,7 @@ class PackedSequences:
     values: np.ndarray | None  # float64[nnz] or float32[nnz]; None: every weight is 1
     n_features: int
     vocabulary: Vocabulary | Columns | None = field(default=None)  # None: hashed
+    edges: PackedSequences | None = field(default=None)  # None: pairs of labels have no features
 
     def __post_init__(self) -> None:
         _check_array("offsets", self.offsets, np.int64)
@@ -70,6 +74,8 @@ class PackedSequences:
             _check_array("values", self.values, np.float32 if is_narrow else np.float64)
             if len(self.values) != len(self.indices):
                 raise ValueError(f"there are {len(self.values)} values for {len(self.indices)} indices.")
+        if self.edges is not None:
+            _check_edges(self.edges, self.offsets)
         for name in _ARRAYS:
             given = getattr(self, name)
             object.__setattr__(self, name, None if given is None else frozen(given))
@@ -83,6 +89,7 @@ class PackedSequences:
         values: np.ndarray | None,
         n_features: int,
         vocabulary: Vocabulary | Columns | None = None,
+        edges: PackedSequences | None = None,
     ) -> PackedSequences:
         """The same object without a look at its arrays: for code that made them itself and will not write to them."""
         made = object.__new__(cls)
@@ -93,7 +100,15 @@ class PackedSequences:
             object.__setattr__(made, name, part)
         object.__setattr__(made, "n_features", n_features)
         object.__setattr__(made, "vocabulary", vocabulary)
+        object.__setattr__(made, "edges", edges)
         return made
+
+    def with_edges(self, edges: PackedSequences | None) -> PackedSequences:
+        """The same sequences with these features of pairs of neighbouring labels, or without any."""
+        if edges is not None:
+            _check_edges(edges, self.offsets)
+        arrays = self.offsets, self.indptr, self.indices, self.values
+        return PackedSequences.unchecked(*arrays, self.n_features, self.vocabulary, edges)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Of a copy or a pickle, whose arrays could be written to."""
@@ -122,7 +137,7 @@ class PackedSequences:
     def nbytes(self) -> int:
         """Of all arrays together."""
         arrays = (self.offsets, self.indptr, self.indices, self.values)
-        return sum(a.nbytes for a in arrays if a is not None)
+        return sum(a.nbytes for a in arrays if a is not None) + (0 if self.edges is None else self.edges.nbytes)
 
     def select(self, examples: Any) -> PackedSequences:
         """The sequences that a slice, a boolean mask or an array of numbers picks, in that order."""
@@ -154,6 +169,7 @@ class PackedSequences:
             None if self.values is None else self.values[features],
             self.n_features,
             self.vocabulary,
+            None if self.edges is None else self.edges._between(start, stop),
         )
 
     def _gather(self, examples: np.ndarray) -> PackedSequences:
@@ -161,7 +177,8 @@ class PackedSequences:
         features, indptr = ragged_rows(self.indptr, tokens)
         values = None if self.values is None else self.values[features]
         found = offsets, indptr, self.indices[features], values
-        return PackedSequences.unchecked(*found, self.n_features, self.vocabulary)
+        edges = None if self.edges is None else self.edges._gather(examples)
+        return PackedSequences.unchecked(*found, self.n_features, self.vocabulary, edges)
 
     def __repr__(self) -> str:
         kind = "hashed" if self.vocabulary is None else "columns" if isinstance(self.vocabulary, Columns) else "exact"
@@ -293,6 +310,14 @@ def _check_n_features(n_features: Any) -> None:
         raise TypeError(f"n_features must be a whole number or None; got {n_features!r}.")
     if not 1 <= int(n_features) < 2**32:
         raise ValueError(f"n_features must be at least 1 and below 2^32; got {n_features}. The default is 2^18.")
+
+
+def _check_edges(edges: Any, offsets: np.ndarray) -> None:
+    if not isinstance(edges, PackedSequences) or not np.array_equal(edges.offsets, offsets):
+        raise ValueError(
+            "edges must be packed sequences with as many tokens, sequence by sequence; a token has the features of the "
+            "pair that ends in it."
+        )
 
 
 def _check_array(name: str, array: Any, dtype: Any) -> None:

@@ -40,7 +40,7 @@ class Progress:
             columns = (
                 SpinnerColumn(finished_text=" "),
                 TextColumn("{task.description}"),
-                TextColumn("{task.elapsed:.0f} s"),
+                TextColumn(" {task.elapsed:.0f} s"),
             )
             self._bar = Bar(*columns, console=self._console, refresh_per_second=8)
             self._bar.add_task("training")

@@ -143,10 +143,11 @@ def small_family(n: int, n_labels: int) -> Family:
 @pytest.mark.parametrize(("n", "n_labels"), [(1, 3), (1, 1), (3, 1)])
 @pytest.mark.parametrize("loss", ["hinge", "log"])
 def test_bounds_hold_for_one_example_and_for_one_label(solver: str, n: int, n_labels: int, loss: str) -> None:
+    if loss == "log" and solver.startswith("bcfw"):
+        pytest.skip("needs a hinge loss")
     made = small_family(n, n_labels)
     if loss == "log":
-        if not solver.startswith("bcfw"):
-            attack(made, cs.Log(), cs.Ridge(0.2), solver)
+        attack(made, cs.Log(), cs.Ridge(0.2), solver)
         return
     for penalty in (cs.Ridge(0.2), cs.ElasticNet(0.2, 0.5)):
         result = attack(made, cs.Hinge(made.parts.cost), penalty, solver)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,33 @@ def test_a_second_signal_ends_at_once(
     process.communicate(timeout=60)
     assert process.returncode == -second  # 143 or 130 in a shell
     assert not (tmp_path / "m").exists()
+
+
+SLOW_EPOCH = """
+import sys, time
+from casimir.objective import Objective
+def evaluate(*_, **__):
+    sys.stderr.write("evaluating\\n")
+    sys.stderr.flush()
+    time.sleep(600)
+Objective.evaluate = evaluate
+sys.argv[0] = "casimir"
+from casimir.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+def test_a_second_signal_does_not_wait_for_the_checkpoint(train: Path, tmp_path: Path) -> None:
+    """The first one waits for the end of the epoch, which is far off here."""
+    folders = ["--model", str(tmp_path / "m"), "--checkpoint", str(tmp_path / "c")]
+    command = ["train", "tag", "--train", str(train), *folders, "--held-out", "0", "--no-baselines"]
+    process = started([sys.executable, "-c", SLOW_EPOCH, *command])
+    send_at(process, "evaluating", signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=1)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert not (tmp_path / "m").exists()
+    assert list((tmp_path / "c").iterdir()) == []

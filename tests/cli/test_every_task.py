@@ -18,7 +18,9 @@ import typer.main
 from running_commands import send_at, started
 from typer.testing import CliRunner
 
+from casimir import load
 from casimir.cli import app
+from casimir.solvers.checkpoint import Keeper
 from casimir.tasks import registry
 from casimir.tasks.task import Task, selected
 
@@ -112,6 +114,16 @@ def test_help_fits_a_terminal_and_cuts_nothing(words: list[str]) -> None:
     assert "..." not in result.stdout.replace("[ARGS]...", "").replace("X,...", "").replace("N,..", "")
 
 
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("width", [58, 78, 80])
+def test_examples_in_help_are_cut_between_words_alone(name: str, width: int) -> None:
+    command = typer.main.get_command(app).commands["train"].commands[name]  # type: ignore[attr-defined]
+    shown = command.get_help(command.context_class(command, terminal_width=width)).split("Examples:")[1]
+    assert max(map(len, shown.splitlines())) <= width
+    parts = [" ".join(part.split()) for part in shown.strip().split("\n\n")]
+    assert parts == list(registry.tasks()[name].examples)
+
+
 # --- runs that do not end well
 
 
@@ -192,3 +204,61 @@ def test_progress_is_told_every_few_seconds_without_a_terminal(monkeypatch: pyte
         now[0] = float(done)
         tell(done, 30)
     assert said == [f"pictures: {done} / 30, about {30 - done} s left" for done in (6, 12, 18, 24)]
+
+
+# --- checkpoints
+
+
+def arrays_of(folder: Path) -> list[str]:
+    """The names of the files with arrays, which are made from their content."""
+    return sorted(path.name for path in folder.glob("model-*.safetensors"))
+
+
+class InterruptOnce:
+    """In the place of `Keeper.is_due`: the third time that it is asked, Ctrl-C comes."""
+
+    def __init__(self) -> None:
+        self.asked, self.is_due = 0, Keeper.is_due
+
+    def __call__(self, keeper: Keeper) -> bool:
+        self.asked += 1
+        if self.asked == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return self.is_due(keeper)
+
+
+@pytest.mark.parametrize("few", [name for name in TASKS if name not in ("align", "boxes")], indirect=True)  # slow ones
+def test_a_task_goes_on_from_its_checkpoint(few: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["train", few.name, *arguments_of(few), "--tol", 0, "--epochs", 6, "-q"]
+    straight = invoke(*command, "--model", tmp_path / "straight")
+    assert straight.exit_code == 0, straight.output
+    kept = [*command, "--model", tmp_path / "kept", "--checkpoint", tmp_path / "checkpoint"]
+    interrupt = InterruptOnce()
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "is_due", lambda self: interrupt(self))
+        interrupted = invoke(*kept)
+    assert (interrupted.exit_code, interrupt.asked) == (130, 3), interrupted.output
+    assert "The same command goes on from the checkpoint in" in interrupted.stderr
+    assert arrays_of(tmp_path / "kept") != arrays_of(tmp_path / "straight")
+    assert invoke(*kept).exit_code == 0
+    assert arrays_of(tmp_path / "kept") == arrays_of(tmp_path / "straight")
+    again = invoke(*kept, "--seed", 5)
+    assert again.exit_code == 2, "a checkpoint of another seed"
+    assert again.stderr.splitlines()[-1].startswith("error: The checkpoint in '")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_told_to_end_leaves_a_checkpoint(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    data = ["train", "tag", "--train", small(tmp_path), "--held-out", 0, "--no-baselines", "--solver", "sgd"]
+    kept = [*data, "--tol", 0, "--model", tmp_path / "m", "--checkpoint", tmp_path / "c"]
+    process = started([*RUN, *kept, "--epochs", 100000000])
+    send_at(process, "epoch", sent)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Saved the best model so far to" in rest
+    assert "The same command goes on from the checkpoint in" in rest
+    epochs = load(tmp_path / "m").run.epochs + 5
+    assert invoke(*kept, "--epochs", epochs).exit_code == 0
+    assert invoke(*data, "--tol", 0, "--model", tmp_path / "straight", "--epochs", epochs).exit_code == 0
+    assert arrays_of(tmp_path / "m") == arrays_of(tmp_path / "straight")

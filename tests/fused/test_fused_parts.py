@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from checkpoints import gone_on, told
 
 import casimir as cs
 from casimir._native import core
@@ -240,6 +242,16 @@ def test_solvers_follow_the_composed_path(case: Case, solver: Any, penalty: str)
     np.testing.assert_allclose(runs[0].w, runs[1].w, atol=1e-8)
     assert runs[0].objective == pytest.approx(runs[1].objective, abs=1e-9)
     assert runs[0].dual == pytest.approx(runs[1].dual, abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", [cs.BCFW(), cs.BCFW(pairwise=True, cached_passes=2), cs.DualProximal()])
+def test_dual_variables_come_back_from_a_checkpoint(case: Case, solver: Any, tmp_path: Path) -> None:
+    def make() -> cs.Objective:
+        return cs.Objective(case.model, case.structure, cs.Hinge(case.cost), case.y, case.penalty)
+
+    assert make().is_native
+    straight = cs.minimize(make(), solver, 9, 0.0)
+    assert told(gone_on(make, solver, tmp_path, (1, 4))) == told(straight)
 
 
 @pytest.mark.parametrize("name", ["junctions", "sparse junctions"])

@@ -14,7 +14,7 @@ from soak.budget import tries
 import casimir as cs
 from casimir.testing.brute_force import Listing, flatten, list_graph
 
-BATCH = 6
+BATCH = 12
 TOL: dict[str, float] = {"rtol": 1e-9, "atol": 1e-9}
 
 
@@ -24,9 +24,22 @@ def listing_of(n_labels: int, n_nodes: int, ends: tuple[tuple[int, int], ...]) -
 
 
 @cache
-def matchings(size: int) -> Listing:
-    outputs = np.array(list(itertools.permutations(range(size))), dtype=np.int64)
-    return Listing(outputs, np.eye(size)[outputs].reshape(len(outputs), -1))
+def matchings(rows: int, columns: int, null: bool) -> Listing:
+    """Columns of the rows, all different but for the last one where that is nothing."""
+    places = range(columns + null)
+    listed = [y for y in itertools.product(places, repeat=rows) if len({*y} - {columns}) == sum(z < columns for z in y)]
+    outputs = np.array(listed, dtype=np.int64)
+    return Listing(outputs, np.eye(columns + null)[outputs].reshape(len(outputs), -1))
+
+
+@cache
+def boxes_of(height: int, width: int) -> Listing:
+    sides = [(a, b) for a in range(height) for b in range(a, height)]
+    across = [(a, b) for a in range(width) for b in range(a, width)]
+    outputs = np.array(sorted((t, left, b, r) for t, b in sides for left, r in across), dtype=np.int64)
+    rows, columns = np.arange(height)[:, None], np.arange(width)[None]
+    parts = [((t <= rows) & (rows <= b) & (left <= columns) & (columns <= r)).ravel() for t, left, b, r in outputs]
+    return Listing(outputs, np.array(parts, dtype=float))
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -88,9 +101,19 @@ def cut(rng: np.random.Generator) -> tuple[Any, cs.Scores, list[Listing]]:
 
 
 def matching(rng: np.random.Generator) -> tuple[Any, cs.Scores, list[Listing]]:
-    sizes = rng.integers(1, 5, BATCH).tolist()
-    structure = cs.Matching()
-    return structure, structure.scores([numbers(rng, p, p) for p in sizes]), [matchings(p) for p in sizes]
+    null = bool(rng.integers(2))
+    rows = rng.integers(1, 4, BATCH).tolist()
+    columns = [int(rng.integers(1, 4)) if null else p + int(rng.integers(2)) for p in rows]
+    structure = cs.Matching(null=null)
+    s = structure.scores([numbers(rng, p, q + null) for p, q in zip(rows, columns, strict=True)])
+    return structure, s, [matchings(p, q, null) for p, q in zip(rows, columns, strict=True)]
+
+
+def boxes(rng: np.random.Generator) -> tuple[Any, cs.Scores, list[Listing]]:
+    shapes = rng.integers(1, 5, (BATCH, 2)).tolist()
+    structure = cs.BoxSearch(("columns", "corners")[int(rng.integers(2))])
+    s = structure.scores([numbers(rng, *shape) for shape in shapes])
+    return structure, s, [boxes_of(*shape) for shape in shapes]
 
 
 def candidates(rng: np.random.Generator) -> tuple[Any, cs.Scores, list[Listing]]:
@@ -107,12 +130,12 @@ def _scored(
     return structure, s, [listing_of(labels, p, own) for p, own in zip(sizes, ends, strict=True)]
 
 
-MAKERS = [chain, tree, junction, cut, matching, candidates]
+MAKERS = [chain, tree, junction, cut, matching, boxes, candidates]
 
 
 def test_every_oracle_is_that_of_a_list_of_all_outputs() -> None:
     done = 0
-    for seed in tries(120):
+    for seed in tries(120, share=0.3):
         rng = np.random.default_rng(seed)
         make = MAKERS[seed % len(MAKERS)]
         structure, s, lists = make(rng)
@@ -121,16 +144,15 @@ def test_every_oracle_is_that_of_a_list_of_all_outputs() -> None:
         except Exception as error:
             raise AssertionError(f"seed {seed}, {make.__name__}") from error
         done += BATCH
-    assert done >= 700
+    assert done >= 1400
+    print(f"{done:,} instances")
 
 
 def _check(structure: Any, s: cs.Scores, lists: list[Listing], rng: np.random.Generator) -> None:
     k, mu = int(rng.integers(1, 8)), float(10.0 ** rng.uniform(-2, 1))
     best, top = structure.max(s), structure.topk(s, k)
-    try:
-        soft = structure.expect(s, mu)
-    except cs.Intractable:
-        soft = None
+    soft = _answer(structure.expect, s, mu)
+    best_with = _answer(structure.max_marginals, s)
     for i, listing in enumerate(lists):
         parts = _parts(listing, s, i)
         z = parts @ flatten(s, i)
@@ -142,11 +164,31 @@ def _check(structure: Any, s: cs.Scores, lists: list[Listing], rng: np.random.Ge
         np.testing.assert_allclose(top.value[i, :count], ranked[:count], rtol=0, atol=1e-9 * magnitude)
         assert np.isneginf(top.value[i, count:]).all()
         assert len({tuple(y.tolist()) for y in top.outputs[i]}) == count
+        if best_with is not None:
+            _check_max_marginals(best_with[i], listing, z, 1e-9 * magnitude)
         if soft is None:
             continue
         np.testing.assert_allclose(soft.value[i], mu * logsumexp(z / mu), rtol=0, atol=1e-8 * magnitude)
         wanted = softmax(z / mu) @ parts
         np.testing.assert_allclose(flatten(soft.marginals, i), wanted, rtol=0, atol=1e-6)
+
+
+def _answer(oracle: Any, *given: Any) -> Any:
+    """None where the structure has no such oracle."""
+    try:
+        return oracle(*given)
+    except cs.Intractable:
+        return None
+
+
+def _check_max_marginals(found: np.ndarray, listing: Listing, z: np.ndarray, tolerance: float) -> None:
+    """Of every label of every part the best score of an output that has it."""
+    if listing.outputs.shape[1] == 1 and found.ndim == 1:
+        return np.testing.assert_allclose(found, z, rtol=0, atol=tolerance)
+    best = np.full(found.shape, -np.inf)
+    for part in range(listing.outputs.shape[1]):
+        np.maximum.at(best[part], listing.outputs[:, part], z)
+    np.testing.assert_allclose(found, best, rtol=0, atol=tolerance)
 
 
 def _parts(listing: Listing, s: cs.Scores, i: int) -> np.ndarray:

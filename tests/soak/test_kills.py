@@ -17,7 +17,7 @@ KILLS = 8  # a try
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_killed_trainings_go_on_to_the_same_bits(tmp_path: Path) -> None:
     kills = 0
-    for number in tries(1):
+    for number in tries(1, share=0.25):
         command = [sys.executable, str(HARNESS), str(tmp_path), str(number), str(KILLS)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"seed {number}: {done.stderr}"

@@ -39,7 +39,7 @@ def test_savers_that_are_killed_leave_a_whole_model(tmp_path: Path) -> None:
     out, context = tmp_path / "out", multiprocessing.get_context("spawn")
     save(out, 0)
     (out / "notes.txt").write_text("mine")
-    for number in tries(2):
+    for number in tries(2, share=0.05):
         rng = np.random.default_rng(number)
         savers = [context.Process(target=save_for_ever, args=(out, 10_000 * k)) for k in range(1, 3)]
         for process in savers:

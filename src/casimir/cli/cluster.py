@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from casimir.cli import parameters
-from casimir.cli.console import clear_ends, counted, err, say
+from casimir.cli.console import clear_ends, counted, err, numbered, say
 from casimir.tasks.text import write_text
 
 EXAMPLES = """Examples:
@@ -53,7 +53,7 @@ def cluster(
         if not quiet:
             say(
                 err(),
-                f"Counting the words of {len(texts):,} file{'s' if len(texts) > 1 else ''}, then their neighbours",
+                f"Counting the words of {numbered(len(texts), 'files')}, then their neighbours",
             )
         progress = (lambda done, total: None) if quiet else counted("neighbours")
         found = learner.learn(lambda: read_sentences(texts, word, encoding), progress)
@@ -61,6 +61,5 @@ def cluster(
         if not quiet:
             names = set(found.names.values())
             spent = time.perf_counter() - began
-            say(
-                err(), f"Wrote {len(names):,} clusters of {len(found.names):,} words to {out} in {spent:.1f} s", "green"
-            )
+            counts = f"{numbered(len(names), 'clusters')} of {numbered(len(found.names), 'words')}"
+            say(err(), f"Wrote {counts} to {out} in {spent:.1f} s", "green")

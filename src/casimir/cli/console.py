@@ -53,21 +53,31 @@ def say(console: Console, text: str, style: str | None = None) -> None:
 
 
 def broken(line: str, width: int) -> str:
-    """The line in pieces of at most so many characters, where it has blanks to break at."""
+    """The line in pieces of at most so many characters, where it has blanks to break at; all begin where it does."""
     if len(line) <= width:
         return line
-    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def numbered(n: int, things: str) -> str:
+    """So many things, which are named in the plural: 1 word, 2,000 words."""
+    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
 
 
 @contextmanager
 def clear_ends() -> Iterator[None]:
-    """Any error ends in one sentence and exit code 2, Ctrl-C in 130; warnings become notes.
+    """Any error ends in one sentence and exit code 2, Ctrl-C in 130; warnings become notes, each told once.
 
     A run that the system ends, by SIGTERM, ends like one after Ctrl-C, but in 143.
     """
 
+    told = set[str]()
+
     def note(message: Any, *_: Any, **__: Any) -> None:
-        say(err(), f"note: {message}", "yellow")
+        if str(message) not in told:
+            told.add(str(message))
+            say(err(), f"note: {message}", "yellow")
 
     _write_anything()
     with _terminable(), warnings.catch_warnings():

@@ -141,7 +141,7 @@ def _show(found: Sequence[Results], json: bool) -> None:
 
 
 def show_rows(console: Console, rows: Sequence[AnyRow]) -> None:
-    """Tables in lines that are never cut, under a line that says what their columns mean."""
+    """Tables in lines that are never cut, in several parts on a narrow terminal, under what their columns mean."""
     from casimir.experiments.grids import by_kind
 
     for note, grids in by_kind(rows):
@@ -152,9 +152,10 @@ def _show_grids(console: Console, note: str, grids: Sequence[Grid]) -> None:
     say(console, f"{note}\n")
     for grid in grids:
         say(console, grid.title, "bold")
-        for k, line in enumerate(grid.aligned()):
-            say(console, line, None if k else "dim")
-        say(console, "")
+        for part in grid.aligned(console.width if console.is_terminal else None):
+            for k, line in enumerate(part):
+                say(console, line, None if k else "dim")
+            say(console, "")
 
 
 class Watch:

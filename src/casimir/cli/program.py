@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from casimir.cli import cluster, commands, console, demo, experiment, pack
+from casimir.cli.epilogs import WithExamples
 from casimir.tasks.registry import tasks
 
 
@@ -28,30 +29,43 @@ app.command("demo", short_help="Train and show a named-entity tagger, in under a
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 for task in tasks().values():
     made = commands.train_command(task)
-    train.command(task.name, help=_flowing(made), short_help=task.title, epilog=commands.train_examples(task))(made)
+    train.command(
+        task.name,
+        cls=WithExamples,
+        help=_flowing(made),
+        short_help=task.title,
+        epilog=commands.train_examples(task),
+    )(made)
 app.add_typer(train, name="train")
 for name, short, made, examples in (
     ("evaluate", "Scores of a model on labelled data.", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
     ("predict", "What a model predicts for new data.", commands.predict_command(), commands.PREDICT_EXAMPLES),
     ("report", "A page about a tagger on labelled data.", commands.report_command(), commands.REPORT_EXAMPLES),
 ):
-    app.command(name, help=_flowing(made), short_help=short, epilog=examples)(made)
+    app.command(name, cls=WithExamples, help=_flowing(made), short_help=short, epilog=examples)(made)
 
 app.command(
     "cluster",
+    cls=WithExamples,
     help=_flowing(cluster.cluster),
     short_help="Clusters of words, learnt from text.",
     epilog=cluster.EXAMPLES,
 )(cluster.cluster)
 
 packing = pack.pack_command()
-app.command("pack", help=_flowing(packing), short_help="Labelled files as shards on disk.", epilog=pack.EXAMPLES)(
-    packing
-)
+app.command(
+    "pack",
+    cls=WithExamples,
+    help=_flowing(packing),
+    short_help="Labelled files as shards on disk.",
+    epilog=pack.EXAMPLES,
+)(packing)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)
-experiments.command("run", help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(experiment.run)
+experiments.command("run", cls=WithExamples, help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(
+    experiment.run
+)
 experiments.command("plot", help=_flowing(experiment.plot))(experiment.plot)
 experiments.command("table", help=_flowing(experiment.table))(experiment.table)
 app.add_typer(experiments, name="experiment")

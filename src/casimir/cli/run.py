@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from casimir.cli.console import INTERRUPTED, counted, err, kept, out, say, track, write_json, write_result
+from casimir.cli.console import (
+    INTERRUPTED,
+    counted,
+    err,
+    kept,
+    numbered,
+    out,
+    say,
+    track,
+    write_json,
+    write_result,
+)
 from casimir.cli.options import Manner, Using
 from casimir.cli.parallel import Stop, side_by_side
 from casimir.cli.report import Section, show_run
@@ -32,6 +43,7 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     given = replace(_given(options, manner), fit=fit, has_data=wanted.train is not None)
     clock = _Clock()
     check_target(manner.model)
+    _check_apart(fit.checkpoint, manner.model)
     _check_pictures(manner.pictures)
     if getattr(options, "pack", None) is None:
         wanted.check()
@@ -91,6 +103,15 @@ def _train_on_pack(task: Task, wanted: Wanted, given: Given, manner: Manner, clo
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
         raise SystemExit(INTERRUPTED)
+
+
+def _check_apart(checkpoint: Path | None, model: Path) -> None:
+    """A folder that holds other things is not overwritten by a model: say so before training."""
+    if checkpoint is not None and checkpoint.resolve().is_relative_to(model.resolve()):
+        raise ValueError(
+            f"The checkpoint in '{checkpoint}' and the model in '{model}' need folders of their own. Give another "
+            "--checkpoint."
+        )
 
 
 def evaluate(using: Using, file: Path, json: bool, options: Mapping[str, Any]) -> None:
@@ -312,7 +333,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _count(task: Task, data: Any) -> str:
-    return f"{len(data):,} {task.units}"
+    return numbered(len(data), task.units)
 
 
 def _check_pictures(folder: Path | None) -> None:

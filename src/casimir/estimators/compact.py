@@ -9,7 +9,7 @@ import numpy as np
 from casimir._native import core
 from casimir.estimators.known_features import KnownFeatures
 from casimir.features import PackedSequences
-from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.models.weight_rows import WeightRows
 from casimir.scores import FloatArray, IntArray
 
 _WORTH_IT = 0.7  # share of used features below which the smaller weights pay for the detour
@@ -45,7 +45,7 @@ class UsedFeatures:
         number[used] = np.arange(len(used), dtype=np.uint32)
         indices = X.indices if overwrite else X.indices.copy()
         core.renumber(indices, number)
-        small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(used))
+        small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(used), edges=X.edges)
         if overwrite:
             object.__setattr__(X, "indices", indices[:0].copy())
             object.__setattr__(X, "values", None)
@@ -64,7 +64,8 @@ class UsedFeatures:
         kept = counts[X.indices] >= min_frequency
         indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
         values = None if X.values is None else X.values[kept]
-        small = PackedSequences.unchecked(X.offsets, indptr, number[X.indices[kept]], values, len(used))
+        indices = number[X.indices[kept]]
+        small = PackedSequences.unchecked(X.offsets, indptr, indices, values, len(used), edges=X.edges)
         return cls(X.n_features, used), small
 
     def known(
@@ -76,8 +77,8 @@ class UsedFeatures:
         """
         if onto is None or self.used is None:
             return KnownFeatures.of(w, n_labels, self.n_features, self.used)
-        wide = WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)
-        layout, rest = WeightRows(self.n_features, n_labels, CHAIN_ENDS), np.ones(self.n_features, dtype=np.bool_)
+        wide = WeightRows.of(w, len(self.used), n_labels).spread(w, self.used, self.n_features)
+        layout, rest = WeightRows.of(wide, self.n_features, n_labels), np.ones(self.n_features, dtype=np.bool_)
         rest[self.used] = False
         layout.unary(wide)[rest] = layout.unary(onto)[rest]
         return KnownFeatures.of(wide, n_labels, self.n_features)
@@ -86,6 +87,6 @@ class UsedFeatures:
         """The weights of the used features from those of all."""
         if self.used is None:
             return w
-        rows = WeightRows(self.n_features, n_labels, CHAIN_ENDS).rows(w)
-        small = WeightRows(len(self.used), n_labels, CHAIN_ENDS)
+        layout = WeightRows.of(w, self.n_features, n_labels)
+        rows, small = layout.rows(w), WeightRows(len(self.used), n_labels, layout.n_ends)
         return small.weights(np.concatenate([rows[self.used], rows[self.n_features :]]))

@@ -18,6 +18,7 @@ from casimir._threads import n_threads
 from casimir.estimators.labels import Label, LabelSequences
 from casimir.estimators.spans import Span
 from casimir.features import PackedSequences
+from casimir.models.linear import LinearChainModel
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.base import Expectation, split_flat
@@ -90,6 +91,9 @@ class Confidence:
 def scored(predictor: ChainPredictor, X: PackedSequences) -> Iterator[Scores]:
     """Scores of the sentences, so many at a time that marginals of their pairs fit in memory."""
     for part in _parts(predictor.in_rows(X), predictor.cells):
+        if part.edges is not None:
+            yield LinearChainModel(part, len(predictor.classes)).scores(predictor.w)
+            continue
         features = part.offsets, part.indptr, part.indices, part.values, part.n_features
         threads = predictor.threads or n_threads()
         nodes = core.linear_chain_scores(*features, len(predictor.classes), predictor.w, threads)
@@ -173,8 +177,12 @@ def scores_of(predictor: ChainPredictor, s: Scores, labels: IntArray) -> FloatAr
     assert s.edges is not None
     parts = np.where(labels < 0, -np.inf, s.nodes[np.arange(len(labels)), labels])
     pairs = np.zeros(len(labels))
-    pairs[1:] = s.edges[labels[:-1], labels[1:]]
-    pairs[s.offsets[:-1]] = 0.0
+    if s.edge_offsets is None:
+        pairs[1:] = s.edges[labels[:-1], labels[1:]]
+        pairs[s.offsets[:-1]] = 0.0
+    else:
+        ends = np.delete(np.arange(len(labels)), s.offsets[:-1])
+        pairs[ends] = s.edges[np.arange(len(ends)), labels[ends - 1], labels[ends]]
     found = np.add.reduceat(parts + pairs, s.offsets[:-1])
     if isinstance(chain, AutomatonChain):
         found[~chain.automaton.accepted(labels, s.offsets)] = -np.inf

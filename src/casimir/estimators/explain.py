@@ -142,6 +142,8 @@ def explained(
     other = next((one for one in top if one != chosen), None) if against is None else list(against)
     both = [_numbers(predictor, packed, one) for one in (chosen, other) if one is not None]
     rows = _contributions(predictor, features_of(predictor, x, names), both)
+    if packed.edges is not None:
+        rows += _of_pairs(predictor, packed.edges, both)
     (s,) = scored(predictor, packed)
     chances = [float(np.exp(tagger.sequence_log_proba(packed, [one])[0])) for one in (chosen, other) if one is not None]
     return Explanation(
@@ -186,6 +188,18 @@ def _contributions(
     for t in range(1, len(features)):
         rows.append(row(t, "label before", (transitions[y[t - 1], y[t]] for y in outputs)))
     rows.append(row(len(features) - 1, "last label", (stop[y[-1]] for y in outputs)))
+    return rows
+
+
+def _of_pairs(predictor: ChainPredictor, edges: PackedSequences, outputs: list[list[int]]) -> list[Contribution]:
+    """A row per feature of every pair of neighbouring labels, at the second of them."""
+    assert predictor.pairs is not None
+    rows, weights = [], predictor.edge_weights
+    for t in range(1, edges.n_tokens):
+        for f in range(edges.indptr[t], edges.indptr[t + 1]):
+            value, place = 1.0 if edges.values is None else float(edges.values[f]), int(edges.indices[f])
+            both = [value * float(weights[place, y[t - 1], y[t]]) for y in outputs]
+            rows.append(Contribution(t, predictor.pairs[place], *[*both, 0.0][:2]))
     return rows
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
 from casimir.features import PackedSequences, pack, pack_more
-from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.models.weight_rows import CHAIN_ENDS, chain_rows
 from casimir.scores import FloatArray, IntArray
 from casimir.vocabulary import Columns, Vocabulary
 
@@ -57,12 +57,20 @@ def classes_after(
 
 def carried(before: ChainPredictor, X: PackedSequences, classes: Sequence[Label]) -> FloatArray:
     """The weights of a model for the features of X and the given labels; 0 where it has none."""
-    old, layout = before.rows, WeightRows(X.n_features, len(classes), CHAIN_ENDS)
+    if before.pairs != (None if X.edges is None else X.edges.vocabulary):
+        raise ValueError(
+            "training that goes on needs the same features of pairs of labels; pack them in the vocabulary of before: "
+            "pack(pairs, None, vocabulary=...)."
+        )
+    old, n_old = before.rows, len(before.classes)
+    layout = chain_rows(X.n_features, len(classes), before.n_edge_features)
     place = {label: j for j, label in enumerate(before.classes)}
     columns = np.array([place.get(label, -1) for label in classes], dtype=np.int64)
     pairs = np.where(columns < 0, -1, before.n_features + columns)
-    ends = before.n_features + len(before.classes) + np.arange(CHAIN_ENDS)
-    rows = np.concatenate([_numbers(before, X), pairs, ends])
+    ends = before.n_features + n_old + np.arange(CHAIN_ENDS)
+    first = ends[-1] + 1 + n_old * np.arange(before.n_edge_features)
+    of_pairs = np.where(columns < 0, -1, first[:, None] + columns).ravel()
+    rows = np.concatenate([_numbers(before, X), pairs, ends, of_pairs])
     found = np.where((rows >= 0)[:, None] & (columns >= 0), old[rows][:, columns], 0.0)
     return layout.weights(found)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir.features import PackedSequences
-from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.models.weight_rows import WeightRows
 from casimir.scores import FloatArray, IntArray
 
 _SHARE, _BYTES = 0.7, 2**20  # rows of their own pay for the detour below this share, and where they save a megabyte
@@ -37,13 +37,13 @@ class KnownFeatures:
         w     of a chain; solvers may change it later, so what is returned has memory of its own
         used  the features that its rows belong to; None: all
         """
-        given = WeightRows(n_features if used is None else len(used), n_labels, CHAIN_ENDS)
+        given = WeightRows.of(w, n_features if used is None else len(used), n_labels)
         rows = given.padded(w)
         there = np.flatnonzero(rows[: given.n_features].any(axis=1))
         saved = (n_features - len(there)) * given.stride * w.itemsize
         if len(there) < _SHARE * n_features and saved >= _BYTES:
             there = there if len(there) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
-            own = WeightRows(len(there), n_labels, CHAIN_ENDS)
+            own = WeightRows(len(there), n_labels, given.n_ends)
             kept = aligned_zeros(own.n_params)
             own.padded(kept)[: len(there)] = rows[there]
             own.padded(kept)[len(there) :] = rows[given.n_features :]
@@ -56,7 +56,7 @@ class KnownFeatures:
 
     def spread(self, w: FloatArray, n_labels: int) -> FloatArray:
         """The weights of all n_features."""
-        return WeightRows(len(self.used), n_labels, CHAIN_ENDS).spread(w, self.used, self.n_features)
+        return WeightRows.of(w, len(self.used), n_labels).spread(w, self.used, self.n_features)
 
     @cached_property
     def _bits(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
@@ -75,4 +75,4 @@ class KnownFeatures:
         values = X.values
         if values is not None:
             values = values[there[X.indices // _WORD] >> (X.indices % _WORD) & np.uint64(1) != 0]
-        return PackedSequences.unchecked(X.offsets, indptr, rows, values, len(self.used))
+        return PackedSequences.unchecked(X.offsets, indptr, rows, values, len(self.used), edges=X.edges)

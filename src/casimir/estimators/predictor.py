@@ -18,8 +18,8 @@ from casimir.estimators.labels import Label, LabelSequences, labels_of
 from casimir.estimators.partial_labels import fixed_masks, right_labels
 from casimir.estimators.spans import SpanLabels
 from casimir.features import PackedSequences, pack
-from casimir.models.linear import LinearChainModel
-from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.models.linear import LinearChainModel, native_edges
+from casimir.models.weight_rows import CHAIN_ENDS, WeightRows, chain_rows
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
@@ -37,6 +37,7 @@ class ChainPredictor(Confidence):
     rules        which label sequences are valid; None: all
     temperature  T of the probabilities p(y) ~ exp(score(x, y; w) / T)
     known        the features that have a row of w; None: all
+    pairs        the features of pairs of neighbouring labels, `X.edges.vocabulary`; None: there are none
     """
 
     w: FloatArray
@@ -47,6 +48,7 @@ class ChainPredictor(Confidence):
     rules: LabelRules | None = None
     temperature: float = 1.0
     known: KnownFeatures | None = None
+    pairs: Vocabulary | None = None
 
     @cached_property
     def span_labels(self) -> SpanLabels:
@@ -56,13 +58,18 @@ class ChainPredictor(Confidence):
     @property
     def _weights(self) -> WeightRows:
         n_rows = self.n_features if self.known is None else len(self.known.used)
-        return WeightRows(n_rows, len(self.classes), CHAIN_ENDS)
+        return chain_rows(n_rows, len(self.classes), self.n_edge_features)
+
+    @property
+    def n_edge_features(self) -> int:
+        """How many features pairs of neighbouring labels have."""
+        return 0 if self.pairs is None else max(1, len(self.pairs))
 
     @property
     def rows(self) -> FloatArray:
-        """float64[n_features + L + 2, L]: unary rows, transitions (from; to), start, stop."""
+        """float64[n_features + L + 2, L]: unary rows, transitions (from; to), start, stop; L for each of `pairs`."""
         w = self.w if self.known is None else self.known.spread(self.w, len(self.classes))
-        return WeightRows(self.n_features, len(self.classes), CHAIN_ENDS).rows(w)
+        return chain_rows(self.n_features, len(self.classes), self.n_edge_features).rows(w)
 
     @property
     def unary(self) -> FloatArray:
@@ -77,8 +84,14 @@ class ChainPredictor(Confidence):
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """float64[L] each: scores of the first and of the last label"""
-        start, stop = self._weights.ends(self.w)
+        start, stop = self._weights.ends(self.w)[:CHAIN_ENDS]
         return start, stop
+
+    @property
+    def edge_weights(self) -> FloatArray:
+        """float64[m, L, L] (from, to) of the features of pairs"""
+        L = len(self.classes)
+        return self._weights.ends(self.w)[CHAIN_ENDS:].reshape(-1, L, L)
 
     @classmethod
     def of_rows(
@@ -88,11 +101,13 @@ class ChainPredictor(Confidence):
         vocabulary: Vocabulary | Columns | None,
         rules: LabelRules | None = None,
         temperature: float = 1.0,
+        pairs: Vocabulary | None = None,
     ) -> ChainPredictor:
         """The predictor whose `rows` are these."""
-        n_features = len(rows) - len(classes) - CHAIN_ENDS
-        w = WeightRows(n_features, len(classes), CHAIN_ENDS).weights(rows)
-        return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature)
+        others = chain_rows(0, len(classes), 0 if pairs is None else max(1, len(pairs)))
+        n_features = len(rows) - others.n_rows
+        w = replace(others, n_features=n_features).weights(rows)
+        return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature, pairs=pairs)
 
     def compact(self) -> ChainPredictor:
         """The same predictor without the rows that are 0, where this saves memory."""
@@ -115,6 +130,13 @@ class ChainPredictor(Confidence):
                 raise ValueError("X has matrices, but the model reads features with names; give a dict per token.")
         if not len(packed):
             raise ValueError("X has no sequences; it needs at least one.")
+        if (None if packed.edges is None else packed.edges.vocabulary) != self.pairs:
+            raise ValueError(
+                "the model reads features of pairs of labels, and X has none, or others: give packed sequences with "
+                "X.with_edges(pack(pairs, None, vocabulary=...)) in the vocabulary of training."
+                if self.pairs is not None
+                else "X has features of pairs of labels, which the model does not read: give X.with_edges(None)."
+            )
         return packed
 
     @cached_property
@@ -176,7 +198,8 @@ class ChainPredictor(Confidence):
             forbidden = chain.forbidden(LinearChainModel(X, len(self.classes)).layout())
             nodes, pairs = (None, None) if forbidden is None else (forbidden.nodes, forbidden.edges)
         automaton = chain.unfolded.native if isinstance(chain, AutomatonChain) else None
-        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs, None, automaton)
+        edges = native_edges(X)
+        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs, None, automaton, *edges)
         _, numbers = problem.decode(self.w, self.threads or n_threads())
         best: IntArray = numbers
         return best

@@ -46,6 +46,7 @@ from casimir.solvers.checkpoint import Checkpoint
 from casimir.solvers.choose import choose
 from casimir.solvers.run import Callback
 from casimir.structures.chain import Chain
+from casimir.vocabulary import Vocabulary
 
 TaggerCallback = Callable[[TraceRow, ChainPredictor], object]
 
@@ -155,6 +156,9 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
     ) -> SequenceTagger:
         """Train on sentences X (a dict or an iterable of strings per token, or the result of `pack`) with labels y.
 
+        Features of pairs of neighbouring labels come as X.with_edges(pack(pairs, None)): those of a token belong to its
+        label and the one before. All of them are kept, whatever min_frequency says.
+
         In the place of a label there may be None where it is not known, or a set where it is one of several; then the
         objective is not convex, gap_ is that of the last round of `ConcaveConvex`, and dual_ is 0.
 
@@ -205,6 +209,8 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         overwrite: bool = False,
     ) -> SequenceTagger:
         """overwrite: nobody reads the features of `packed` any more."""
+        if packed.edges is not None and not isinstance(packed.edges.vocabulary, Vocabulary):
+            raise ValueError("features of pairs of labels have numbers of their own: pack them with n_features=None.")
         labels = LabelSequences.of(y, packed.offsets)
         classes, before = labels.classes(), getattr(self, "predictor_", None) if self.warm_start else None
         if X_dev is None and y_dev is None:
@@ -279,16 +285,19 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         core.release_memory()
         places = labels.places(classes)
         rules = None if self.constraints is None else label_rules(self.constraints, classes, places)
+        if packed.edges is not None and rules is not None and rules.automaton is not None:
+            raise ValueError("features of pairs of labels and an automaton of constraints exclude each other.")
         truth = label_masks(labels, classes) if labels.is_partial else places
         w0 = None if wide is None else features.compress(wide, len(classes))
+        pairs: Any = None if packed.edges is None else packed.edges.vocabulary
 
         def predictor(w: FloatArray) -> ChainPredictor:
             own, known = features.known(w, len(classes), wide if is_step else None)
             reads = packed.n_features, packed.vocabulary
-            return ChainPredictor(own, classes, *reads, self._threads(), rules, known=known)
+            return ChainPredictor(own, classes, *reads, self._threads(), rules, known=known, pairs=pairs)
 
         objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
-        wrapped: list[Callback] = [_OfPredictor(callback, predictor) for callback in callbacks]
+        wrapped: list[Callback] = [_OfPredictor.of(callback, predictor) for callback in callbacks]
         result = self._minimized(objective, wrapped, w0, is_step=is_step)
         del objective, compact  # their memory is free before the weights of a predictor come
         core.release_memory()
@@ -448,20 +457,26 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
 
 @dataclass(frozen=True)
 class _OfPredictor:
-    """A callback of `minimize` that calls one of `fit`, and hands on its state."""
+    """A callback of `minimize` that calls one of `fit`."""
 
     callback: Any
     predictor: Callable[[FloatArray], ChainPredictor]
 
+    @classmethod
+    def of(cls, callback: Any, predictor: Callable[[FloatArray], ChainPredictor]) -> _OfPredictor:
+        """One that hands on the state of the callback, where that has one."""
+        return (_OfPredictorWithState if hasattr(callback, "state") else cls)(callback, predictor)
+
     def __call__(self, row: TraceRow, w: FloatArray) -> object:
         return self.callback(row, self.predictor(w))
 
+
+class _OfPredictorWithState(_OfPredictor):
     def state(self) -> Any:
-        return self.callback.state() if hasattr(self.callback, "state") else None
+        return self.callback.state()
 
     def restore(self, state: Any) -> None:
-        if hasattr(self.callback, "restore"):
-            self.callback.restore(state)
+        self.callback.restore(state)
 
 
 def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Callback]) -> Result:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from casimir.estimators.predictor import ChainPredictor
-from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.models.weight_rows import WeightRows
 from casimir.vocabulary import Vocabulary
 
 
@@ -27,6 +27,7 @@ def sparsified(predictor: ChainPredictor, threshold: float = 0.0) -> ChainPredic
         kept = np.flatnonzero(unary.any(axis=1))
         vocabulary = Vocabulary(vocabulary[j] for j in kept.tolist())
         kept = kept if len(kept) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
-    layout = WeightRows(len(kept), len(predictor.classes), CHAIN_ENDS)
+    n_labels = len(predictor.classes)
+    layout = WeightRows(len(kept), n_labels, len(rows) - n_features - n_labels)
     w = layout.weights(np.concatenate([unary[kept], rows[n_features:]]))
     return replace(predictor, w=w, n_features=len(kept), vocabulary=vocabulary, known=None).compact()

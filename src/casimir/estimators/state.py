@@ -13,7 +13,7 @@ from casimir.estimators.names import FeatureNames
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.saved_parameters import decode_parameters, encode_parameters, json_label
 from casimir.features import HASH_VERSION
-from casimir.models.weight_rows import CHAIN_ENDS
+from casimir.models.weight_rows import chain_rows
 from casimir.persistence.arrays import (
     decode_rows,
     decode_vocabulary,
@@ -54,6 +54,8 @@ def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.
             arrays["automaton_final"] = predictor.rules.automaton.final
     if predictor.vocabulary is not None:
         arrays |= encode_vocabulary("vocabulary", predictor.vocabulary)
+    if predictor.pairs is not None:
+        arrays |= encode_vocabulary("pairs", predictor.pairs)
     if tagger.names_ is not None:
         arrays |= encode_vocabulary("names", tagger.names_.vocabulary)
     return meta, arrays
@@ -73,9 +75,11 @@ def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) 
     except (KeyError, TypeError) as error:
         raise _no_proper(error) from None
     vocabulary = _vocabulary(arrays, hash_version)
-    rows = _checked_rows(arrays, len(classes), vocabulary)
+    pairs = _pairs(arrays)
+    others = chain_rows(0, len(classes), 0 if pairs is None else max(1, len(pairs))).n_rows
+    rows = _checked_rows(arrays, len(classes), vocabulary, others)
     rules = _rules(meta, arrays, len(classes))
-    return ChainPredictor.of_rows(rows, classes, vocabulary, rules, temperature).compact()
+    return ChainPredictor.of_rows(rows, classes, vocabulary, rules, temperature, pairs).compact()
 
 
 def decode_names(arrays: Mapping[str, np.ndarray], n_features: int) -> FeatureNames | None:
@@ -106,10 +110,15 @@ def _no_proper(error: Exception) -> ValueError:
     return ValueError(f"the model file is damaged: its description has no proper {error}.")
 
 
-def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: Any) -> np.ndarray:
-    """Rows of all features, then those of a chain of labels; how many there are is seen before they are made."""
+def _pairs(arrays: Mapping[str, np.ndarray]) -> Vocabulary | None:
+    """Features of pairs of labels, where there are any."""
+    pairs = decode_vocabulary("pairs", arrays)
+    return pairs if isinstance(pairs, Vocabulary) else None
+
+
+def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: Any, others: int) -> np.ndarray:
+    """Rows of all features, then the others of a chain; how many there are is seen before they are made."""
     n_rows, n_columns = shape_of_rows("weights", arrays)
-    others = n_labels + CHAIN_ENDS
     if n_columns != n_labels or n_rows <= others:
         raise ValueError(f"the model file is damaged: weights {[n_rows, n_columns]} do not fit {n_labels} labels.")
     if vocabulary is not None and n_rows != max(1, len(vocabulary)) + others:

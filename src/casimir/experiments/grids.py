@@ -20,11 +20,24 @@ class Grid:
         lines = [self.header, ["---"] * len(self.header), *self.lines]
         return f"### {self.title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
-    def aligned(self) -> list[str]:
-        """The header and the lines, in columns of one width."""
+    def aligned(self, width: int | None = None) -> list[list[str]]:
+        """Tables of a header and lines, in columns of one width; None: there is one.
+
+        A table of more than `width` characters becomes several below one another, each with the names and as many of
+        the other columns as fit, one at the least.
+        """
         lines = [self.header, *self.lines]
         widths = [max(len(line[k]) for line in lines) for k in range(len(self.header))]
-        return ["  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines]
+        groups: list[list[int]] = [[]]
+        for k in range(1, len(widths)):
+            needed = widths[0] + sum(2 + widths[j] for j in (*groups[-1], k))
+            if width is not None and groups[-1] and needed > width:
+                groups.append([])
+            groups[-1].append(k)
+        return [
+            ["  ".join([line[0].ljust(widths[0]), *(line[k].rjust(widths[k]) for k in group)]) for line in lines]
+            for group in groups
+        ]
 
 
 class AnyRow(Protocol):

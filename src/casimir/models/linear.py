@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +12,11 @@ import numpy.typing as npt
 
 from casimir._arrays import aligned_zeros
 from casimir._validate import all_finite, finite_float, positive_int, sequence_of
+from casimir.features import PackedSequences
 from casimir.models.base import check_marginals, check_weights, chosen_examples
 from casimir.models.part_rows import LinearParts, PartRows, read_only_rows
-from casimir.models.tokens import TokenModel
-from casimir.models.weight_rows import CHAIN_ENDS
+from casimir.models.tokens import TokenModel, feature_matrix, sums_squared
+from casimir.models.weight_rows import CHAIN_ENDS, WeightRows, chain_rows
 from casimir.scores import FloatArray, IntArray, Scores, offsets_of, ragged_rows
 
 BoolArray = npt.NDArray[np.bool_]
@@ -24,22 +26,40 @@ BoolArray = npt.NDArray[np.bool_]
 class LinearChainModel(TokenModel):
     """unary[t, j] = <features of token t, U[:, j]> + [t first] start[j] + [t last] stop[j];  pairwise = transitions.
 
-    Rows of w (see `WeightRows`): n_features of U, L of transitions (from, to), one of start, one of stop.
+    Where X has features of edges, pairwise[t - 1] = transitions + sum_f x_tf V[f], V[f] a matrix (from, to).
+
+    Rows of w (see `WeightRows`): n_features of U, L of transitions (from, to), one of start, one of stop, L for each
+    feature of edges.
     """
 
     extra_rows: ClassVar[int] = CHAIN_ENDS
+    takes_edges: ClassVar[bool] = True
+
+    @cached_property
+    def weights(self) -> WeightRows:
+        """How w is cut into rows."""
+        return chain_rows(self.X.n_features, self.n_labels, 0 if self.X.edges is None else self.X.edges.n_features)
 
     def unpack(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Views of w: unary [n_features, L], transitions [L, L], start [L], stop [L]."""
-        start, stop = self.weights.ends(w)
+        start, stop = self.weights.ends(w)[:CHAIN_ENDS]
         return self.weights.unary(w), self.weights.pairs(w), start, stop
+
+    def edge_weights(self, w: FloatArray) -> FloatArray:
+        """float64[m, L, L] (from, to) of the m features of edges, a view of w."""
+        return self.weights.ends(w)[CHAIN_ENDS:].reshape(-1, self.n_labels, self.n_labels)
 
     def scores(self, w: FloatArray, examples: Any = None) -> Scores:
         nodes, offsets = self._unary(w, examples)
         _, transitions, start, stop = self.unpack(w)
         nodes[offsets[:-1]] += start
         nodes[offsets[1:] - 1] += stop
-        return Scores.unchecked(nodes, offsets, transitions.copy())
+        matrix = self._edge_matrix(examples)
+        if matrix is None:
+            return Scores.unchecked(nodes, offsets, transitions.copy())
+        pairs = matrix @ self.edge_weights(w).reshape(-1, self.n_labels**2)
+        edges = pairs.reshape(-1, self.n_labels, self.n_labels) + transitions
+        return Scores.unchecked(nodes, offsets, edges, offsets - np.arange(len(offsets)))
 
     def adjoint(self, marginals: Scores, examples: Any = None) -> FloatArray:
         gradient, offsets = self._unary_adjoint(marginals, examples)
@@ -47,13 +67,41 @@ class LinearChainModel(TokenModel):
         transitions += _edge_total(marginals)
         start += marginals.nodes[offsets[:-1]].sum(axis=0)
         stop += marginals.nodes[offsets[1:] - 1].sum(axis=0)
+        matrix = self._edge_matrix(examples)
+        if matrix is not None and marginals.edges is not None:
+            rows = _edge_rows(marginals.edges, matrix.shape[0], self.n_labels**2, type(self).__name__)
+            of_pairs = matrix.T @ rows.reshape(-1, self.n_labels**2)
+            self.weights.ends(gradient)[CHAIN_ENDS:] = of_pairs.reshape(-1, self.n_labels)
         return gradient
+
+    def _edge_matrix(self, examples: Any) -> Any | None:
+        """The features of the edges of the examples chosen, sparse [edges, m], or None."""
+        if self.X.edges is None:
+            return None
+        edges = self.X.edges if examples is None else self.X.edges.select(chosen_examples(examples, self.n_examples))
+        ends_none = np.zeros(edges.n_tokens, dtype=np.bool_)
+        ends_none[edges.offsets[:-1]] = True
+        return feature_matrix(edges)[~ends_none]
+
+    @cached_property
+    def _longest_rows(self) -> FloatArray:
+        longest = super()._longest_rows
+        if self.X.edges is None:
+            return longest
+        return np.asarray(longest + 2.0 * sums_squared(feature_matrix(self.X.edges), self.X.offsets))
+
+
+def native_edges(X: PackedSequences) -> tuple[Any, ...]:
+    """The features of edges as the core takes them; none are no arguments."""
+    edges = X.edges
+    return () if edges is None else (edges.indptr, edges.indices, edges.values, edges.n_features)
 
 
 class LinearPartsModel:
     """Every part score is a row times w, for any structure: nodes_i = A_i w, edges_i = B_i w.
 
-    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L, scores [p_i, L]
+    nodes     list of dense (float32 or float64) or sparse [m_i, d]; with n_labels, m_i = p_i L and the scores are
+              [p_i, L]
     edges     None, or a list of [e_i L L, d]; the scores are [e_i, L, L]
     n_labels  L; None for one score per node part (Candidates, Enumerated)
     shapes    list of (rows, columns) with rows * columns = m_i where node scores form a matrix (Matching, BoxSearch)
@@ -123,7 +171,7 @@ class LinearPartsModel:
         gradient = nodes.T @ marginals.nodes.ravel()
         if self._edges is not None and self._edge_offsets is not None and marginals.edges is not None:
             edges, edge_offsets = _pick_blocks(self._edges, self._edge_offsets, self._edge_block, examples)
-            gradient = gradient + edges.T @ _edge_rows(marginals.edges, int(edge_offsets[-1]), self._edge_block)
+            gradient = gradient + edges.T @ _edge_rows(marginals.edges, int(edge_offsets[-1]), self._edge_block).ravel()
         return np.asarray(gradient, dtype=np.float64)
 
     def longest_rows(self, y: Any) -> FloatArray:
@@ -170,13 +218,11 @@ def _edge_total(marginals: Scores) -> FloatArray | float:
     return np.asarray(marginals.edges.sum(axis=0), dtype=np.float64)
 
 
-def _edge_rows(edges: FloatArray, n_edges: int, block: int) -> FloatArray:
-    """float64[n_edges * block] of edges [n_edges, L, L], or [L, L] shared by all."""
+def _edge_rows(edges: FloatArray, n_edges: int, block: int, model: str = "LinearPartsModel") -> FloatArray:
+    """float64[n_edges, L, L] of edges [n_edges, L, L], or [L, L] shared by all."""
     if edges[..., 0, 0].shape not in ((), (n_edges,)) or edges.shape[-2] * edges.shape[-1] != block:
-        raise ValueError(
-            f"LinearPartsModel got marginal edges {list(edges.shape)}; it needs {n_edges} edges of {block} scores."
-        )
-    return np.broadcast_to(edges, (n_edges, *edges.shape[-2:])).ravel()
+        raise ValueError(f"{model} got marginal edges {list(edges.shape)}; it needs {n_edges} edges of {block} scores.")
+    return np.broadcast_to(edges, (n_edges, *edges.shape[-2:]))
 
 
 def _stack(matrices: Sequence[Any], name: str, block: int) -> tuple[Any, IntArray]:

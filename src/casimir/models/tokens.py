@@ -27,11 +27,17 @@ class TokenModel:
     n_labels: int
 
     extra_rows: ClassVar[int] = 0
+    takes_edges: ClassVar[bool] = False
     needed_input: ClassVar[str] = "packed features: pack(sequences)"
 
     def __post_init__(self) -> None:
         if not isinstance(self.X, PackedSequences):
             raise TypeError(f"{type(self).__name__} got a {type(self.X).__name__}; it needs {self.needed_input}.")
+        if self.X.edges is not None and not self.takes_edges:
+            raise ValueError(
+                f"{type(self).__name__} has no features of pairs of labels, but X has edges; leave them out: "
+                "X.with_edges(None)."
+            )
         object.__setattr__(self, "n_labels", positive_int(self.n_labels, "n_labels"))
 
     @property
@@ -77,13 +83,7 @@ class TokenModel:
     @cached_property
     def _longest_rows(self) -> FloatArray:
         """Casimir asks for it at every subproblem."""
-        import scipy.sparse as sp
-
-        lengths = np.diff(self.X.offsets)
-        sums = sp.csr_array(
-            (np.ones(self.X.n_tokens), np.arange(self.X.n_tokens), self.X.offsets), (len(self.X), self.X.n_tokens)
-        ) @ abs(self._pick(None)[0].copy())  # SciPy's abs adds up repeated entries in place
-        squares = np.asarray(sums.multiply(sums).sum(axis=1), dtype=np.float64).ravel()
+        lengths, squares = np.diff(self.X.offsets), sums_squared(self._matrix, self.X.offsets)
         return np.asarray(2.0 * (squares + np.maximum(lengths - 1, 0) ** 2 + self.extra_rows), dtype=np.float64)
 
     def _unary(self, w: FloatArray, examples: Any) -> tuple[FloatArray, IntArray]:
@@ -113,6 +113,16 @@ class TokenModel:
     @cached_property
     def _matrix(self) -> Any:
         return feature_matrix(self.X)
+
+
+def sums_squared(matrix: Any, offsets: IntArray) -> FloatArray:
+    """float64[n]: |sum_t |x_t||^2 over the rows of every sequence."""
+    import scipy.sparse as sp
+
+    n_rows = int(offsets[-1])
+    rows = sp.csr_array((np.ones(n_rows), np.arange(n_rows), offsets), (len(offsets) - 1, n_rows))
+    sums = rows @ abs(matrix.copy())  # SciPy's abs adds up repeated entries in place
+    return np.asarray(sums.multiply(sums).sum(axis=1), dtype=np.float64).ravel()
 
 
 def feature_matrix(X: PackedSequences) -> Any:

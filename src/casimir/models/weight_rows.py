@@ -10,6 +10,11 @@ from casimir.scores import FloatArray, IntArray
 CHAIN_ENDS = 2  # rows of a chain behind its pairs: scores of the first and of the last label
 
 
+def chain_rows(n_features: int, n_labels: int, n_edge_features: int = 0) -> WeightRows:
+    """The rows of a chain: behind those of its ends, L for each feature of edges."""
+    return WeightRows(n_features, n_labels, CHAIN_ENDS + n_edge_features * n_labels)
+
+
 def stride_of(n_labels: int) -> int:
     """Doubles per row of weights: the number of labels rounded up to a multiple of 4."""
     return -(-n_labels // 4) * 4
@@ -40,6 +45,11 @@ class WeightRows:
     def n_params(self) -> int:
         """The length of w."""
         return (self.n_features + self.n_labels + self.n_ends) * stride_of(self.n_labels)
+
+    @classmethod
+    def of(cls, w: FloatArray, n_features: int, n_labels: int) -> WeightRows:
+        """Of weights whose other rows are those behind the features and the pairs."""
+        return cls(n_features, n_labels, len(w) // stride_of(n_labels) - n_features - n_labels)
 
     def padded(self, w: FloatArray) -> FloatArray:
         """float64[n_rows, stride], a view of w."""

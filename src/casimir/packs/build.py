@@ -71,6 +71,8 @@ def _pack_to_disk(
     ready = sequences if isinstance(sequences, PackedSequences) else None
     if ready is not None and ready.vocabulary is not None:
         raise ValueError("sequences are packed with a vocabulary already; give the tokens, or hash them.")
+    if ready is not None and ready.edges is not None:
+        raise ValueError("features of pairs of labels need the sentences in memory; a pack has those of tokens only.")
     wanted = new_manifest(
         ready.n_features if ready is not None else n_features,
         separator=separator,

@@ -78,17 +78,35 @@ def read(folder: Path) -> tuple[dict[str, Any], Any] | None:
     payload = memoryview(data)[line.end() :]
     if hashlib.sha256(payload).hexdigest().encode() != line[2]:
         raise Unreadable("is damaged: its digest does not match")
-    described, arrays = _parts(bytes(payload))
-    key = json.loads(described["key"])
-    return key, lambda: decode(described["state"], arrays)
+    key, text, arrays = _parts(bytes(payload))
+
+    def state() -> Any:
+        try:
+            return decode(text, arrays)
+        except ValueError as error:
+            raise Unreadable(f"is damaged: {error}") from None
+
+    return key, state
 
 
-def _parts(payload: bytes) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+def _parts(payload: bytes) -> tuple[dict[str, Any], str, dict[str, np.ndarray]]:
+    """(key, JSON of the state, arrays)"""
     import safetensors.numpy
 
-    length = int.from_bytes(payload[:8], "little")
-    described = json.loads(payload[8 : 8 + length])["__metadata__"]
-    return described, safetensors.numpy.load(payload)
+    try:
+        arrays = safetensors.numpy.load(payload)
+        length = int.from_bytes(payload[:8], "little")
+        described = json.loads(payload[8 : 8 + length])["__metadata__"]
+        key = json.loads(described["key"])
+        if not all(isinstance(one[part], str) for one in key.values() for part in ("digest", "shown")):
+            raise ValueError("what the run was given is missing")
+        return key, described["state"], arrays
+    except (safetensors.SafetensorError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise Unreadable(f"is damaged: {_in_a_line(error)}") from None
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _is_ours(file: Path) -> bool:

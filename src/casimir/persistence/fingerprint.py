@@ -36,8 +36,10 @@ class _Walk:
     def see(self, value: Any) -> None:
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             self._word(type(value).__name__, value)
-        elif isinstance(value, np.generic | type | ModuleType | BuiltinFunctionType | np.dtype):
-            self._word(getattr(value, "__qualname__", value), str(value) if isinstance(value, np.generic) else "")
+        elif isinstance(value, type | ModuleType | BuiltinFunctionType):
+            self._word(getattr(value, "__qualname__", value))
+        elif isinstance(value, np.generic | np.dtype | np.ufunc):
+            self._word(type(value).__name__, str(value))
         elif id(value) in self._seen:
             self._word("again", self._seen[id(value)][0])
         else:

@@ -13,7 +13,7 @@ from casimir._native import core
 from casimir._threads import n_threads
 from casimir._validate import flat_labels
 from casimir.costs import Cost
-from casimir.models.linear import LinearChainModel
+from casimir.models.linear import LinearChainModel, native_edges
 from casimir.models.linear_candidates import LinearCandidateModel
 from casimir.models.linear_classes import LinearClassModel, sparse_parts
 from casimir.models.linear_labels import LinearLabelModel
@@ -105,7 +105,9 @@ def _linear_chain(
     flat = _flat_truth(truth, np.diff(X.offsets), labels)
     features = X.offsets, X.indptr, X.indices, X.values, X.n_features
     automaton = structure.unfolded.native if isinstance(structure, AutomatonChain) else None
-    return core.linear_chain(*features, labels, flat, *fixed, truth.marginals, automaton)
+    if X.edges is not None and automaton is not None:
+        return None
+    return core.linear_chain(*features, labels, flat, *fixed, truth.marginals, automaton, *native_edges(X))
 
 
 @core_problem.register

@@ -155,8 +155,11 @@ class Keeper:
     def deliver(self) -> None:
         """Signals that have waited go to those who would have had them at once."""
         while self._told:
-            handler, number, frame = self._told.pop(0)
-            handler(number, frame)
+            self._deliver_first()
+
+    def _deliver_first(self) -> None:
+        handler, number, frame = self._told.pop(0)
+        handler(number, frame)
 
     @contextmanager
     def holding_signals(self) -> Iterator[None]:
@@ -174,12 +177,14 @@ class Keeper:
 
         def hold(number: int, frame: FrameType | None) -> None:
             handler: Any = before[signal.Signals(number)]
-            if self._told:
+            self._told.append((handler, number, frame))
+            if len(self._told) > 1:
                 restore()
-                self._told.clear()
-                handler(number, frame)
-            else:
-                self._told.append((handler, number, frame))
+                try:
+                    self._deliver_first()
+                finally:  # to whoever is to have it after the first
+                    self._told.clear()
+                    os.kill(os.getpid(), number)
 
         for one in before:
             signal.signal(one, hold)

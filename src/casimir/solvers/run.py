@@ -306,17 +306,19 @@ class Recorder:
             return {name: float(metric(w)) for name, metric in self._metrics.items()}
 
     def _call_back(self, row: TraceRow, w: FloatArray) -> bool:
+        """With a checkpoint all of them see the row, whoever asks for an end: their states go on from here."""
+        ends = []
         with self._pause():
-            try:
-                wants_to_stop = [_is_true(callback(row, w)) for callback in self._callbacks]
-            except KeyboardInterrupt:
-                if self._keeper is None:
-                    raise
-                self.status = "interrupted"
-                return True
-        if any(wants_to_stop):
-            self.status = "callback"
-        return any(wants_to_stop)
+            for callback in self._callbacks:
+                try:
+                    ends += ["callback"] if _is_true(callback(row, w)) else []
+                except KeyboardInterrupt:
+                    if self._keeper is None:
+                        raise
+                    ends.append("interrupted")
+        if ends:
+            self.status = "interrupted" if "interrupted" in ends else "callback"
+        return bool(ends)
 
     def _finished(self, row: TraceRow, is_certified: bool, is_stationary: bool) -> bool:
         if (is_certified and row.gap <= self.tol) or is_stationary:
@@ -337,8 +339,12 @@ class Recorder:
             "clocks": [time.perf_counter() - self._start, time.process_time() - self._cpu_start, evaluated],
             "run": {name: getattr(self, name) for name in _KEPT},
             "trace": self.trace.as_dicts(),
-            "callbacks": [callback if hasattr(callback, "state") else None for callback in self._callbacks],
+            "callbacks": self._with_states(),
         }
+
+    def _with_states(self) -> list[Any]:
+        """The callbacks whose state is kept; others, such as a line of progress, may come and go."""
+        return [callback for callback in self._callbacks if hasattr(callback, "state")]
 
     def _go_on_from(self, state: dict[str, Any]) -> None:
         """All but what setting up the solver changes again."""
@@ -346,9 +352,14 @@ class Recorder:
             setattr(self, name, value)
         self._best_w = None if self._best_w is None else Kept.of(self._best_w)
         self.trace = Trace([TraceRow(**row) for row in state["trace"]])
-        for callback, its in zip(self._callbacks, state["callbacks"], strict=False):
-            if its is not None and hasattr(callback, "restore"):
-                callback.restore(its)
+        kept, now = state["callbacks"], self._with_states()
+        if len(kept) != len(now):
+            raise ValueError(
+                f"The checkpoint has the states of {len(kept)} callbacks, and this run has {len(now)} with a method "
+                "`state`; give the callbacks that the run had, or another folder."
+            )
+        for callback, its in zip(now, kept, strict=True):
+            callback.restore(its)
         self._rewind(state)
         has_ended = state["solver"] is None
         self._is_over = has_ended or self._epoch >= self._epochs

@@ -57,6 +57,25 @@ words = st.one_of(
 )
 
 
+PAIRS = TemplateSet("w={word}\nfor pairs\nB={word @-1}/{word lower}\nlast={word last 2}\nend\n")
+
+
+def test_features_of_pairs_are_those_of_plain_python() -> None:
+    sentences = [Sentence(("Ada", "SLEPT", "ab")), Sentence(("ab",)), Sentence(("New-York", "ab"))]
+    edges = extract(Tokens.of(sentences), PAIRS, NO_LEXICONS, 2**10).edges
+    assert edges is not None
+    assert edges.vocabulary is not None
+    names = list(edges.vocabulary)
+    found = [
+        sorted(names[j] for j in edges.indices[edges.indptr[t] : edges.indptr[t + 1]]) for t in range(edges.n_tokens)
+    ]
+    wanted = [sorted(own) for sentence in evaluate(sentences, PAIRS, of_pairs=True) for own in sentence]
+    assert found == wanted
+    again = extract(Tokens.of(sentences[1:]), PAIRS, NO_LEXICONS, 2**10, pairs=edges.vocabulary).edges
+    assert again is not None
+    np.testing.assert_array_equal(again.indices, edges[1:].indices)
+
+
 @st.composite
 def corpora(draw: st.DrawFn) -> list[Sentence]:
     found, document = [], draw(st.sampled_from([None, 0]))

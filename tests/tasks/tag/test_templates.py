@@ -55,9 +55,11 @@ def test_holes(text: str, expected: list[str]) -> None:
         ("{}", "is empty"),
         ("{word}{evidence}", "makes features by itself"),
         ("for columns\nx", "without its `end`"),
-        ("end", "no `for columns` before it"),
+        ("end", "no `for columns` or `for pairs` before it"),
         ("{word ngrams 0 3}", "runs of 0 characters"),
         ("{word match (}", "no regular expression"),
+        ("{word first 9999999}", "too large"),
+        ("{word @-9999999}", "too large"),
     ],
 )
 def test_mistakes_are_told_with_their_line(text: str, message: str) -> None:
@@ -85,6 +87,30 @@ def test_templates_of_wapiti() -> None:
     assert features(from_crfpp(text, ORDER)) == ["*", "u:lower=sat", "u:pre=Sa", "u:cap=true", "u:pun=false"]
 
 
+def test_lines_of_pairs_become_pairs() -> None:
+    text = "U00:%x[0,0]\nB\nB01:%x[-1,0]/%x[0,1]\n*02:%x[0,0]\n"
+    templates = TemplateSet(from_crfpp(text, ORDER)).parsed(("pos",), ())
+    assert [(one.texts[0], one.of_pairs) for one in templates] == [
+        ("U00:", False),
+        ("*02:", False),
+        ("B01:", True),
+        ("*02:", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("for pairs\n{word}\nend\n", "no templates of a token"),
+        ("{word}\nfor pairs\n{word}\n", "without its `end`"),
+        ("{word}\nfor pairs pos\n{word}\nend\n", "stands alone"),
+    ],
+)
+def test_pairs_that_are_written_wrongly_are_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TemplateSet(text).parsed((), ())
+
+
 def test_own_templates_are_not_taken_for_those_of_crfpp() -> None:
     assert not is_crfpp("U00:{word}\nB\n")
     assert not is_crfpp("w={word}\nratio=%")
@@ -93,7 +119,7 @@ def test_own_templates_are_not_taken_for_those_of_crfpp() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("B01:%x[0,0]\n", "two neighbouring labels"),
+        ("B01:%x[0,0]\n", "no template of a single label"),
         ("U01:%x[0,2]\n", "reads column 2, counted from 0; the data has 2: word, pos"),
         ("U01:%y[0,0]%x[0,0]\n", "macro that is not understood"),
         ("B\n", "no template of a single label"),
@@ -104,7 +130,10 @@ def test_what_chains_cannot_do_is_said(text: str, message: str) -> None:
         from_crfpp(text, ORDER)
 
 
-@pytest.mark.parametrize("text", ["w={word}\nn={word @1}\nl={word lower last 2}\n", "U0:%x[0,0]\nU1:%x[1,0]\nB\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["w={word}\nn={word @1}\nl={word lower last 2}\n", "U0:%x[0,0]\nU1:%x[1,0]\nB\n", "U0:%x[0,0]\nB0:%x[-1,0]\n"],
+)
 def test_a_tagger_keeps_its_templates(text: str, tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text(text, encoding="utf-8")

@@ -99,6 +99,8 @@ def pack_files(
         known = open_pack(out) if (out / FILE).exists() else None if like is None else open_pack(like)
         learnt = _learnt(files, recipe) if known is None else _lexicons_of(known).known
         lexicons = replace(lexicons, known=learnt)
+    if any(one.of_pairs for one in recipe.features.parsed(first.tokens.others, lexicons.names)):
+        raise ValueError("Templates of pairs of labels need the sentences in memory; a pack has features of tokens only.")
     has_documents = recipe.features.reads_documents and bool(np.any(first.tokens.has_company()))
     about = _about(first, recipe, lexicons, has_documents)
     source, ahead = [str(path) for path in files], is_ahead(out / ALONE, out)

@@ -7,8 +7,8 @@ Wapiti    lines begin with u, b or * for both; %X is in small letters, %m[row,co
           matches, %t whether it does
 
 Columns are counted from 0, as they stand in the data. A `B` without a macro is what every chain has: a score for each
-pair of neighbouring labels. One with macros needs features on pairs of labels, which linear chains here do not have.
-Beyond the ends of a sentence both write _B-1, _B+1 and so on, Wapiti's own being _x-1 and _x+1.
+pair of neighbouring labels. One with macros becomes a line of `for pairs`. Beyond the ends of a sentence both write
+_B-1, _B+1 and so on, Wapiti's own being _x-1 and _x+1.
 """
 
 from __future__ import annotations
@@ -36,19 +36,17 @@ def is_crfpp(text: str) -> bool:
 
 def from_crfpp(text: str, order: Sequence[str], name: str = "templates") -> str:
     """The same templates here; order: the names of the columns of the data, "word" and "label" among them."""
-    found = ["# from " + name]
+    of_tokens, of_pairs = [], []
     for number, line in _lines(text):
         where = f"{name}, line {number}: {line!r}"
-        if line[0] in "Bb*" and "%" in line:
-            raise ValueError(
-                f"{where} makes features of two neighbouring labels and the data, which chains here do not have. "
-                f"Write U in the place of {line[0]} for features of one label, or leave the line out."
-            )
         if line[0] not in "Bb":
-            found.append(_template(line, order, where))
-    if len(found) == 1:
+            of_tokens.append(_template(line, order, where))
+        if line[0] not in "Uu" and "%" in line:
+            of_pairs.append(_template(line, order, where))
+    if not of_tokens:
         raise ValueError(f"{name} has no template of a single label; write one such as U00:%x[0,0].")
-    return "\n".join(found) + "\n"
+    pairs = ["for pairs", *of_pairs, "end"] if of_pairs else []
+    return "\n".join([f"# from {name}", *of_tokens, *pairs]) + "\n"
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

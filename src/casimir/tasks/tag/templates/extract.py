@@ -37,15 +37,31 @@ def extract(
     lexicons: Lexicons,
     n_features: int | None,
     vocabulary: Vocabulary | None = None,
+    pairs: Vocabulary | None = None,
     growing: Vocabulary | None = None,
 ) -> PackedSequences:
     """What `pack` gives for the features of the tokens; n_features and vocabulary as there.
 
+    pairs    the vocabulary of the features of pairs of labels, where the templates make any; None: a new one
     growing  a vocabulary to which the names that it does not hold are added
     """
     if not len(tokens):
         raise ValueError("there are no sentences; features need at least one.")
-    program = _compiled(templates, tokens.others, lexicons.names)
+    own = templates, tokens.others, lexicons.names
+    packed = _packed(_compiled(*own, of_pairs=False), tokens, lexicons, n_features, vocabulary, growing)
+    of_pairs = _compiled(*own, of_pairs=True)
+    return packed.with_edges(None if of_pairs is None else _packed(of_pairs, tokens, lexicons, None, pairs))
+
+
+def _packed(
+    program: _Program | None,
+    tokens: Tokens,
+    lexicons: Lexicons,
+    n_features: int | None,
+    vocabulary: Vocabulary | None,
+    growing: Vocabulary | None = None,
+) -> PackedSequences:
+    assert program is not None
     columns = [tokens.columns[name] for name in (WORD, *tokens.others)]
     arguments = (
         program.plan,
@@ -74,7 +90,7 @@ def features_for(
 ) -> PackedSequences:
     """In the numbers of a model that was trained; features that it has never seen count for nothing."""
     vocabulary = predictor.vocabulary if isinstance(predictor.vocabulary, Vocabulary) else None
-    return extract(tokens, templates, lexicons, predictor.n_features, vocabulary)
+    return extract(tokens, templates, lexicons, predictor.n_features, vocabulary, predictor.pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +100,16 @@ class _Program:
 
 
 @lru_cache(maxsize=64)
-def _compiled(templates: TemplateSet, columns: tuple[str, ...], lexicons: tuple[str, ...]) -> _Program:
+def _compiled(
+    templates: TemplateSet, columns: tuple[str, ...], lexicons: tuple[str, ...], *, of_pairs: bool
+) -> _Program | None:
+    """The templates of tokens, or those of pairs; None where there are none."""
+    chosen = [one for one in templates.parsed(columns, lexicons) if one.of_pairs == of_pairs]
+    if not chosen:
+        return None
     plan = core.TemplatePlan(templates.alone, templates.least)
     sources: dict[_Source, int] = {}
-    for one in templates.parsed(columns, lexicons):
+    for one in chosen:
         plan.add_template(list(one.texts), [_hole_parts(hole, sources, plan, (WORD, *columns)) for hole in one.holes])
     return _Program(plan, tuple(sources))
 

@@ -12,15 +12,15 @@ else      what stands beyond the ends of the sentence: `none`, so that there is 
           _B-1, _B-2, _B+1 ...; any other word is the text itself. Without it, <s> before and </s> behind
 
 A hole with several values makes a feature of each, one with no value makes none. `for columns` ... `end` repeats its
-lines for every other column, or for those that it names, with the column's name for COLUMN. Lines that begin with # are
-comments; {{ and }} are braces.
+lines for every other column, or for those that it names, with the column's name for COLUMN. Those of `for pairs` ...
+`end` are features of the token's label and the one before. Lines that begin with # are comments; {{ and }} are braces.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from casimir.tasks.tag.templates.filters import ARGUMENTS, Filter
 
@@ -29,6 +29,7 @@ SPECIAL = (PLACE, EVIDENCE, NAMES)
 ANCHORS = ("token", "left", "first", "last", "right")
 MARK, NONE, TEXT, NUMBERED = OUTSIDES = ("mark", "none", "text", "numbered")
 _COLUMN = "COLUMN"
+_MOST_DIGITS = 6
 _PIECES = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _PLACE = re.compile(r"@(left|first|last|right)?([+-]?\d+)?")
 
@@ -51,44 +52,57 @@ class Hole:
 
 @dataclass(frozen=True)
 class Template:
-    """texts[0] holes[0] texts[1] holes[1] ... texts[n]"""
+    """texts[0] holes[0] texts[1] holes[1] ... texts[n]
+
+    of_pairs  whether it makes features of two neighbouring labels
+    """
 
     texts: tuple[str, ...]
     holes: tuple[Hole, ...] = ()
+    of_pairs: bool = False
 
 
 def parse_templates(text: str, columns: Sequence[str] = (), name: str = "templates") -> tuple[Template, ...]:
     """The templates of a text, for a file that has these columns besides the word and the label."""
-    found = tuple(_template(line, f"{name}, line {number}", columns) for number, line in _lines(text, columns, name))
-    if not found:
-        raise ValueError(f"{name} holds no templates; write a feature per line, such as w[0]={{word lower}}")
+    found = tuple(
+        replace(_template(line, f"{name}, line {number}", columns), of_pairs=of_pairs)
+        for number, line, of_pairs in _lines(text, columns, name)
+    )
+    if all(one.of_pairs for one in found):
+        raise ValueError(f"{name} holds no templates of a token; write a feature per line, such as w[0]={{word lower}}")
     return found
 
 
-def _lines(text: str, columns: Sequence[str], name: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, those of loops repeated."""
+def _lines(text: str, columns: Sequence[str], name: str) -> Iterator[tuple[int, str, bool]]:
+    """Lines with their numbers, those of loops repeated, and whether they are of pairs."""
     loop: list[tuple[int, str]] | None = None
-    over: Sequence[str] = ()
+    over: Sequence[str] | None = None
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
         words = line.split()
-        if words[:2] == ["for", "columns"]:
+        if words[:2] in (["for", "columns"], ["for", "pairs"]):
             if loop is not None:
                 raise ValueError(f"{name}, line {number}: a loop inside a loop; write `end` first.")
-            loop, over = [], [one for one in columns if not words[2:] or one in words[2:]]
+            if words[1] == "pairs" and words[2:]:
+                raise ValueError(f"{name}, line {number}: `for pairs` stands alone; write its lines below it.")
+            chosen = [one for one in columns if not words[2:] or one in words[2:]]
+            loop, over = [], None if words[1] == "pairs" else chosen
         elif line == "end":
             if loop is None:
-                raise ValueError(f"{name}, line {number}: `end`, but no `for columns` before it.")
-            yield from ((k, one.replace(_COLUMN, column)) for column in over for k, one in loop)
+                raise ValueError(f"{name}, line {number}: `end`, but no `for columns` or `for pairs` before it.")
+            if over is None:
+                yield from ((k, one, True) for k, one in loop)
+            else:
+                yield from ((k, one.replace(_COLUMN, column), False) for column in over for k, one in loop)
             loop = None
         elif loop is not None:
             loop.append((number, line))
         else:
-            yield number, line
+            yield number, line, False
     if loop is not None:
-        raise ValueError(f"{name}: `for columns` without its `end`.")
+        raise ValueError(f"{name}: `for columns` or `for pairs` without its `end`.")
 
 
 def _template(line: str, where: str, columns: Sequence[str]) -> Template:
@@ -123,7 +137,7 @@ def _hole(words: list[str], where: str, columns: Sequence[str]) -> Hole:
         match = _PLACE.fullmatch(rest[0])
         if match is None or rest[0] == "@":
             raise ValueError(f"{where}: {rest[0]!r} is no place; write an offset such as @-1, or @left, @first.")
-        anchor, offset, rest = match[1] or "token", int(match[2] or 0), rest[1:]
+        anchor, offset, rest = match[1] or "token", _number(match[2] or "0", where), rest[1:]
     outside, text = MARK, ""
     if rest:
         outside, text = _outside(rest, where)
@@ -160,11 +174,17 @@ def _filter(words: list[str], where: str) -> tuple[Filter, list[str]]:
         _check_regex(given["characters"], where)
     if words[0] == "ngrams" and int(given["number"]) == 0:
         raise ValueError(f"{where}: runs of 0 characters; write 'ngrams 3 10' for the first ten runs of three.")
-    numbers = {name: value if name == "characters" else int(value) for name, value in given.items()}
+    numbers = {name: value if name == "characters" else _number(value, where) for name, value in given.items()}
     made = Filter(
         words[0], int(numbers.get("number", 0)), int(numbers.get("most", 0)), str(numbers.get("characters", ""))
     )
     return made, words[1 + len(names) :]
+
+
+def _number(text: str, where: str) -> int:
+    if len(text.lstrip("+-0")) > _MOST_DIGITS:
+        raise ValueError(f"{where}: {text[:20]!r} is too large; numbers have {_MOST_DIGITS} digits at the most.")
+    return int(text)
 
 
 def _check_regex(text: str, where: str) -> None:

@@ -1,0 +1,53 @@
+"""Lines that the commands say: broken between words on a terminal, as they are elsewhere."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import pytest
+from rich.console import Console
+
+from casimir.cli.console import broken, clear_ends, numbered, say
+
+PATH = "/a-folder/with-a-long-name/and-one-that-is-even-longer/model-of-1.txt"
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_lines_break_between_words_and_paths_stay_whole(width: int) -> None:
+    line = f"  Wrote the results of 3 well-known sentences to {PATH} a moment ago"
+    pieces = broken(line, width).split("\n")
+    assert " ".join(piece.strip() for piece in pieces) == line.strip()
+    assert PATH in [word for piece in pieces for word in piece.split()]
+    assert all(len(piece) <= width or len(piece.split()) == 1 for piece in pieces)
+    assert all(piece.startswith("  ") and piece[2] != " " for piece in pieces)
+
+
+def test_short_lines_and_tables_stay_as_they_are() -> None:
+    for line in ("", "  a   b", "x" * 80, f"{'x' * 30}    0.5"):
+        assert broken(line, 80) == line
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_only_terminals_get_broken_lines_and_nobody_gets_markup(is_terminal: bool) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=30, color_system=None)
+    say(console, f"[bold]the results of 3 sentences are in[/bold] {PATH}\nand that is all")
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "[bold]" in shown
+    assert PATH in shown.split()
+    assert shown.count("\n") == (4 if is_terminal else 2)
+
+
+def test_one_thing_is_told_in_the_singular() -> None:
+    assert [numbered(n, "sentence pairs") for n in (0, 1, 2000)] == [
+        "0 sentence pairs",
+        "1 sentence pair",
+        "2,000 sentence pairs",
+    ]
+
+
+def test_the_same_note_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with clear_ends():
+        for text in ("slow", "slow", "wide", "slow"):
+            warnings.warn(text, stacklevel=1)
+    assert capsys.readouterr().err.splitlines() == ["note: slow", "note: wide"]
