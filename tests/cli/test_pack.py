@@ -190,6 +190,12 @@ def test_what_does_not_fit_is_told(tmp_path: Path, file: Path, arguments: tuple[
     refused(said, "pack", *(places.get(word, word) for word in arguments))
 
 
+def test_templates_of_pairs_of_labels_need_memory(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "own.txt").write_text("word={word}\nfor pairs\n  word={word}\nend\n", encoding="utf-8")
+    refused("Templates of pairs", "pack", file, "--out", tmp_path / "p", "--templates", tmp_path / "own.txt")
+    assert not (tmp_path / "p").exists()
+
+
 def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path) -> None:
     packed(file, "--out", tmp_path / "p", "-q")
     train = ("train", "tag", "--model", tmp_path / "m", "--pack", tmp_path / "p")

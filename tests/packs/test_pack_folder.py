@@ -335,6 +335,16 @@ def test_a_changed_manifest_is_noticed(tmp_path: Path) -> None:
         cs.open_pack(tmp_path / "nothing")
 
 
+def test_what_a_pack_cannot_hold_is_told(tmp_path: Path) -> None:
+    X = cs.pack([[{"a": True}, {"b": True}]], 512)
+    with pytest.raises(ValueError, match="features of pairs of labels"):
+        cs.pack(X.with_edges(cs.pack([[{"a": True}, {"b": True}]], 512)), y=[["N", "V"]], out=tmp_path / "p")
+    with pytest.raises(ValueError, match="with a vocabulary already"):
+        cs.pack(cs.pack([[{"a": True}]], None), y=[["N"]], out=tmp_path / "p")
+    with pytest.raises(ValueError, match="matrices are not packed"):
+        cs.pack([np.eye(2)], y=[["N", "V"]], out=tmp_path / "p2")
+
+
 def test_options_of_packs_on_disk_need_a_folder() -> None:
     for options in ({"y": [["N"]]}, {"sample_weight": [1.0]}, {"append": True}):
         with pytest.raises(ValueError, match="give out"):
