@@ -100,7 +100,7 @@ def pack_files(
         learnt = _learnt(files, recipe) if known is None else _lexicons_of(known).known
         lexicons = replace(lexicons, known=learnt)
     if any(one.of_pairs for one in recipe.features.parsed(first.tokens.others, lexicons.names)):
-        raise ValueError("Templates of pairs of labels need the sentences in memory; a pack has features of tokens only.")
+        raise ValueError("Templates of pairs of labels need the sentences in memory; a pack has those of tokens only.")
     has_documents = recipe.features.reads_documents and bool(np.any(first.tokens.has_company()))
     about = _about(first, recipe, lexicons, has_documents)
     source, ahead = [str(path) for path in files], is_ahead(out / ALONE, out)
