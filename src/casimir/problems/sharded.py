@@ -47,8 +47,9 @@ def sharded_problem(
         if fixed is None:
             raise TypeError("Sentences in shards need scores of pairs that are the same for all tokens.")
         features = X.offsets, X.indptr, X.indices, X.values, X.n_features
-        memory = model.state.chunks()  # what a shard needs lies together
-        shards.append(core.linear_chain(*features, model.n_labels, y.flats[number], *fixed, None, automaton, memory))
+        truth_of_shard, memory = y.flats[number], model.state.chunks()  # what a shard needs lies together
+        given = *features, model.n_labels, truth_of_shard, *fixed, None, automaton
+        shards.append(core.linear_chain(*given, memory=memory))
         del own, fixed
         core.release_memory()
     return ShardedProblem(model, shards, threads, scales)
