@@ -13,6 +13,7 @@ ROOT = Path(casimir.__file__).parent
 LAYERS = [
     {"scores", "vocabulary"},
     {"structures", "features", "penalties", "persistence", "metrics"},
+    {"packs"},
     {"smoothing", "costs", "models", "duality", "truth", "report"},
     {"losses", "curvature"},
     {"problems"},

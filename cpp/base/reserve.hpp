@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 namespace casimir {
 
 /// Makes room for `more` numbers.
-template <class T>
-void reserve_more(std::vector<T>& numbers, std::size_t more) {
+template <class Numbers>
+void reserve_more(Numbers& numbers, std::size_t more) {
   const std::size_t needed = numbers.size() + more;
   if (needed > numbers.capacity()) numbers.reserve(needed + numbers.size() / 4);
 }

@@ -108,3 +108,4 @@ void bind_linear_parts(nb::module_& m);
 void bind_box_search(nb::module_& m);
 void bind_junction(nb::module_& m);
 void bind_matching(nb::module_& m);
+void bind_shards(nb::module_& m);

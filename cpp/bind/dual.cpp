@@ -66,7 +66,7 @@ void restore(DualBlocks& blocks, double ell, std::span<const double> gaps, Order
 }
 
 nb::tuple potential_state(const casimir::PotentialBlocks& blocks) {
-  return nb::make_tuple(flat(std::vector<double>(blocks.potentials())), flat(std::vector<double>(blocks.marginals())),
+  return nb::make_tuple(flat(copied(std::span(blocks.potentials()))), flat(copied(std::span(blocks.marginals()))),
                         flat(blocks.numbers()));
 }
 

@@ -148,11 +148,12 @@ nb::object decode(const Problem& problem, Vector w, int threads) {
                     [&](double* values, std::int64_t* labels) { problem.decode(w.data(), threads, labels, values); });
 }
 
-void set_scales(Problem& problem, Vector scales) {
+/// whole: the active examples of the whole, where the problem is a part of one.
+void set_scales(Problem& problem, Vector scales, std::optional<std::int64_t> whole) {
   casimir::check_size(scales.size(), problem.n_examples(), "scales");
   std::int64_t active = 0;
   for (const double scale : scales) active += scale > 0.0;
-  problem.set_scales(scales.data(), active);
+  problem.set_scales(scales.data(), whole.value_or(active));
 }
 
 }  // namespace
@@ -185,7 +186,8 @@ void bind_epochs(nb::module_& m) {
       .def_prop_ro("has_expect", &Problem::has_expect)
       .def("marginal_offset", &marginal_offset, nb::arg("i"))
       .def("output_offset", &output_offset, nb::arg("i"))
-      .def("set_scales", &set_scales, nb::arg("scales"), nb::keep_alive<1, 2>(), "How much every example counts.")
+      .def("set_scales", &set_scales, nb::arg("scales"), nb::arg("active") = nb::none(), nb::keep_alive<1, 2>(),
+           "How much every example counts.")
       .def("full_pass", &full_pass, nb::arg("w"), nb::arg("smoothing"), nb::arg("threads"), nb::arg("marginals").none(),
            nb::arg("gradient").none(),
            "(value, max_value, cost, upper, exact) of every example; fills marginals and gradient when given.")

@@ -1,5 +1,6 @@
 #include "chain/linear_chain.hpp"
 
+#include "base/chunk_memory.hpp"
 #include "token_features.hpp"
 
 namespace {
@@ -41,12 +42,12 @@ std::unique_ptr<casimir::Problem> make_linear_chain(Ints offsets, Ints indptr, I
                                                     nb::object fixed_nodes, nb::object fixed_pairs, nb::object truth,
                                                     nb::object automaton, nb::object edge_indptr,
                                                     nb::object edge_indices, nb::object edge_values,
-                                                    std::int64_t n_edge_features) {
+                                                    std::int64_t n_edge_features, casimir::ChunkMemory* memory) {
   const auto edges = checked_edges(edge_indptr, edge_indices, edge_values, n_edge_features, indptr.size());
-  return std::make_unique<casimir::LinearChain>(
-      checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, truth, fixed_nodes, fixed_pairs,
-                     edges.features.indptr != nullptr),
-      checked_automaton(automaton, n_labels), edges);
+  casimir::LinearTokensData data = checked_tokens(offsets, indptr, indices, values, n_features, n_labels, y, truth,
+                                                  fixed_nodes, fixed_pairs, edges.features.indptr != nullptr);
+  data.memory = memory;
+  return std::make_unique<casimir::LinearChain>(data, checked_automaton(automaton, n_labels), edges);
 }
 
 using Vector = InArray<double, nb::ndim<1>>;
@@ -74,10 +75,10 @@ void bind_linear_chain(nb::module_& m) {
         nb::arg("y").none(), nb::arg("fixed_nodes").none(), nb::arg("fixed_pairs").none(),
         nb::arg("truth").none() = nb::none(), nb::arg("automaton").none() = nb::none(),
         nb::arg("edge_indptr").none() = nb::none(), nb::arg("edge_indices").none() = nb::none(),
-        nb::arg("edge_values").none() = nb::none(), nb::arg("n_edge_features") = 0, nb::keep_alive<0, 1>(),
-        nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(),
-        nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(), nb::keep_alive<0, 12>(), nb::keep_alive<0, 13>(),
-        nb::keep_alive<0, 14>(),
+        nb::arg("edge_values").none() = nb::none(), nb::arg("n_edge_features") = 0,
+        nb::arg("memory").none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(),
+        nb::keep_alive<0, 4>(), nb::keep_alive<0, 7>(), nb::keep_alive<0, 9>(), nb::keep_alive<0, 10>(),
+        nb::keep_alive<0, 12>(), nb::keep_alive<0, 13>(), nb::keep_alive<0, 14>(), nb::keep_alive<0, 16>(),
         "A Problem of chains with sparse features of tokens, and of edges by the token in which they end.");
   m.def("linear_chain_scores", &linear_chain_scores, nb::arg("offsets").noconvert(), nb::arg("indptr").noconvert(),
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),

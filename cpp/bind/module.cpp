@@ -22,4 +22,5 @@ NB_MODULE(CASIMIR_MODULE, m) {
   bind_box_search(m);
   bind_junction(m);
   bind_matching(m);
+  bind_shards(m);
 }

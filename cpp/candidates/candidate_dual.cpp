@@ -73,7 +73,7 @@ double CandidateDual::gram(std::int64_t i, std::size_t a, std::size_t b) const {
 }
 
 void CandidateDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const std::vector<double>& weight = block(i).weight;
+  const std::pmr::vector<double>& weight = block(i).weight;
   const DenseRows& features = candidates_.data().features;
   direction_.assign(static_cast<std::size_t>(features.dim()), 0.0);
   const ScatterTarget sum{direction_.data(), 1.0};

@@ -11,6 +11,8 @@
 namespace casimir {
 
 struct CandidateOutputs : CachedOutputs {
+  using CachedOutputs::CachedOutputs;
+
   std::vector<std::int32_t> candidate;  // [count]
   std::vector<double> gram;             // lower triangle of the first `tabulated` ones
   std::size_t tabulated = 0;

@@ -159,7 +159,7 @@ double ChainDual::gathered_node_norm(std::int64_t i) {
   const RowShape shape = chain_.shape();
   const TokenFeatures& x = chain_.data().features;
   const std::int64_t stride = shape.stride, first = chain_.data().offsets[i];
-  const std::vector<std::int32_t>& nodes = block(i).nodes;
+  const std::pmr::vector<std::int32_t>& nodes = block(i).nodes;
   gathered_.resize(static_cast<std::size_t>(chain_.n_params()), 0.0);
   double norm = 0.0;
   for (const std::int32_t t : nodes) {
@@ -286,10 +286,10 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
   }
   if (visit + 2 < count) {
     const std::int64_t soon = order[visit + 2];
-    const std::vector<std::uint16_t>& labels = block(soon).labels;
+    const std::pmr::vector<std::uint16_t>& labels = block(soon).labels;
     for (std::size_t j = kLabelsPerLine; j < labels.size(); j += kLabelsPerLine) __builtin_prefetch(&labels[j]);
     if (!cached) chain_.prefetch_features(soon, 0, chain_.length(soon));
-    const std::vector<std::int32_t>& nodes = block(soon).nodes;
+    const std::pmr::vector<std::int32_t>& nodes = block(soon).nodes;
     for (const std::int32_t t : nodes)
       if (cached) chain_.prefetch_features(soon, t, 1);
     block(soon).products.prefetch();

@@ -13,6 +13,8 @@
 namespace casimir {
 
 struct ChainOutputs : LabelOutputs {
+  explicit ChainOutputs(allocator_type memory = {}) : LabelOutputs(memory), products(memory) {}
+
   OutputProducts products;  // of the first of them, as far as steps have needed
 };
 

@@ -104,7 +104,7 @@ void EdgeChainDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& 
 }
 
 void EdgeChainDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const std::vector<double>& weight = block(i).weight;
+  const std::pmr::vector<double>& weight = block(i).weight;
   for (std::size_t k = 0; k < weight.size(); ++k)
     if (k != target && weight[k] != 0.0) add_difference(i, target, k, weight[k]);
   const double amount = move_towards(i, target, direction_.gather() * point.scale);

@@ -12,6 +12,8 @@
 namespace casimir {
 
 struct EdgeChainOutputs : LabelOutputs {
+  using LabelOutputs::LabelOutputs;
+
   std::vector<std::int32_t> edges;  // tokens whose label or the one before differs, ascending
 };
 

@@ -47,7 +47,7 @@ void ClassDual::rescore(std::int64_t i, const double* w) {
 }
 
 void ClassDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const std::vector<double>& weight = block(i).weight;
+  const std::pmr::vector<double>& weight = block(i).weight;
   direction(i, target) += 1.0;
   for (std::size_t k = 0; k < weight.size(); ++k) direction(i, k) -= weight[k];
   const auto stride = static_cast<std::int64_t>(direction_.size());

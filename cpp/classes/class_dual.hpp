@@ -11,6 +11,8 @@
 namespace casimir {
 
 struct ClassOutputs : CachedOutputs {
+  using CachedOutputs::CachedOutputs;
+
   std::vector<std::int32_t> label;  // [count]
 
   const std::vector<std::int32_t>& outputs() const { return label; }

@@ -109,7 +109,7 @@ void LabelDual::apply(std::int64_t i, double step, const VisitPoint& point) {
 }
 
 void LabelDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const std::vector<double>& weight = block(i).weight;
+  const std::pmr::vector<double>& weight = block(i).weight;
   add_direction(i, target, 1.0);
   for (std::size_t k = 0; k < weight.size(); ++k)
     if (weight[k] != 0.0) add_direction(i, k, -weight[k]);

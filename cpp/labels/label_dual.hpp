@@ -11,6 +11,8 @@
 namespace casimir {
 
 struct LabelSets : LabelOutputs {
+  using LabelOutputs::LabelOutputs;
+
   std::vector<std::int32_t> edges;  // one of whose labels differs between cached outputs, ascending
 };
 

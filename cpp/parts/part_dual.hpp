@@ -11,6 +11,8 @@
 namespace casimir {
 
 struct PartOutputs : CachedOutputs {
+  using CachedOutputs::CachedOutputs;
+
   std::vector<std::uint16_t> labels;  // [count][p]
   std::vector<std::int64_t> columns;  // weights, ascending
   std::vector<double> rows;           // [count][columns]: a of every output

@@ -15,7 +15,7 @@ void DualBlocks::ask_together(std::int64_t at_once, int /*threads*/) {
   if (at_once != 1) throw std::invalid_argument("only the oracles of part features can be asked together.");
 }
 
-PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight) {
+PairwiseMove pairwise_move(std::span<const double> scores, std::span<const double> weight) {
   double highest = scores[0], lowest_active = INFINITY, largest = 0.0;
   for (std::size_t k = 0; k < scores.size(); ++k) {  // selects instead of branches: what is active cannot be foreseen
     const double score = scores[k], size = std::abs(score), active = weight[k] > 0.0 ? score : INFINITY;

@@ -45,7 +45,7 @@ struct PairwiseMove {
 
 /// An exact line search makes two scores equal but for rounding, so scores that close count as equal, and the lowest
 /// index is taken.
-PairwiseMove pairwise_move(const std::vector<double>& scores, const std::vector<double>& weight);
+PairwiseMove pairwise_move(std::span<const double> scores, std::span<const double> weight);
 
 /// What a pass moves.
 struct DualIterate {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +17,10 @@ namespace casimir {
 
 /// The outputs of one example that were ever the oracle's answer; the truth is the first.
 struct CachedOutputs {
-  std::vector<double> weight{1.0}, cost{0.0};  // [count]
+  using allocator_type = std::pmr::polymorphic_allocator<>;
+  explicit CachedOutputs(allocator_type memory = {}) : weight(1, 1.0, memory), cost(1, 0.0, memory) {}
+
+  std::pmr::vector<double> weight, cost;  // [count]
 
   /// The index of a new output, of weight 0.
   std::size_t add(double its_cost) {
@@ -84,7 +88,7 @@ class DualPasses : public DualBlocks {
   DualState state() const final {
     DualState found;
     found.ell = ell_;
-    found.gaps = gaps_;
+    found.gaps.assign(gaps_.begin(), gaps_.end());
     for (const Block& own : blocks_) {
       const auto outputs = own.outputs();
       found.counts.push_back(static_cast<std::int64_t>(own.weight.size()));
@@ -111,13 +115,15 @@ class DualPasses : public DualBlocks {
       if constexpr (has_products) from.take_products(i, own.weight.size(), own.products);
     }
     from.check(from.is_at_end());
-    gaps_ = state.gaps;
+    gaps_.assign(state.gaps.begin(), state.gaps.end());
     ell_ = state.ell;
   }
 
  protected:
   explicit DualPasses(const Problem& problem)
-      : problem_(problem), blocks_(static_cast<std::size_t>(problem.n_examples())), gaps_(blocks_.size(), 0.0) {}
+      : problem_(problem),
+        blocks_(static_cast<std::size_t>(problem.n_examples()), problem.memory()),
+        gaps_(blocks_.size(), 0.0, problem.memory()) {}
 
   /// The index of an output in the cache, added with weight 0 if it is new.
   virtual std::size_t remember(std::int64_t i, const std::int32_t* labels) = 0;
@@ -216,8 +222,8 @@ class DualPasses : public DualBlocks {
   }
 
   const Problem& problem_;
-  std::vector<Block> blocks_;
-  std::vector<double> gaps_;  // of the last visit of every example
+  std::pmr::vector<Block> blocks_;
+  std::pmr::vector<double> gaps_;  // of the last visit of every example
   std::vector<std::int64_t> chosen_;
 };
 

@@ -19,10 +19,12 @@ inline void check_label_count(std::int64_t labels) {
 }
 
 struct LabelOutputs : CachedOutputs {
-  std::vector<std::uint16_t> labels;  // [count][p]
-  std::vector<std::int32_t> nodes;    // where the cached outputs differ, ascending
+  explicit LabelOutputs(allocator_type memory = {}) : CachedOutputs(memory), labels(memory), nodes(memory) {}
 
-  const std::vector<std::uint16_t>& outputs() const { return labels; }
+  std::pmr::vector<std::uint16_t> labels;  // [count][p]
+  std::pmr::vector<std::int32_t> nodes;    // where the cached outputs differ, ascending
+
+  const std::pmr::vector<std::uint16_t>& outputs() const { return labels; }
 
   const std::uint16_t* output(std::size_t k, std::int64_t p) const {
     return labels.data() + static_cast<std::int64_t>(k) * p;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory_resource>
 #include <vector>
 
 #include "base/reserve.hpp"
@@ -13,6 +14,8 @@ namespace casimir {
 /// <a_k, a_l> with a_k = A_i^T (y_k - y_0), y_0 the truth; row by row as outputs are added.
 class OutputProducts {
  public:
+  explicit OutputProducts(std::pmr::polymorphic_allocator<> memory = {}) : narrow_(memory), wide_(memory) {}
+
   static constexpr std::size_t kMost = 64;  // outputs with a table; some examples have hundreds, and cells are squares
 
   std::size_t count() const { return count_; }
@@ -28,7 +31,8 @@ class OutputProducts {
     if (wide_.empty() && std::all_of(products, end, [](double x) { return static_cast<float>(x) == x; }))
       return append(narrow_, products, end);
     if (wide_.empty()) wide_.assign(narrow_.begin(), narrow_.end());
-    narrow_ = {};
+    narrow_.clear();
+    narrow_.shrink_to_fit();
     append(wide_, products, end);
   }
 
@@ -57,15 +61,15 @@ class OutputProducts {
  private:
   static std::size_t start(std::size_t k) { return k * (k + 1) / 2; }
 
-  template <class Cell>
-  static void append(std::vector<Cell>& cells, const double* begin, const double* end) {
+  template <class Cells>
+  static void append(Cells& cells, const double* begin, const double* end) {
     reserve_more(cells, static_cast<std::size_t>(end - begin));
-    for (; begin != end; ++begin) cells.push_back(static_cast<Cell>(*begin));
+    for (; begin != end; ++begin) cells.push_back(static_cast<typename Cells::value_type>(*begin));
   }
 
   // [count][up to itself], in one of these:
-  std::vector<float> narrow_;  // as long as no product is rounded, as those of features without values
-  std::vector<double> wide_;
+  std::pmr::vector<float> narrow_;  // as long as no product is rounded, as those of features without values
+  std::pmr::vector<double> wide_;
   std::size_t count_ = 0;
 };
 

@@ -61,9 +61,9 @@ PotentialBlocks::PotentialBlocks(const Problem& problem, double mu, double eta)
       mu_(mu),
       temperature_(mu > 0.0 ? mu : 1.0),
       fixed_eta_(eta),
-      potentials_(static_cast<std::size_t>(problem.marginal_offset(problem.n_examples()))),
-      marginals_(potentials_.size()),
-      blocks_(static_cast<std::size_t>(problem.n_examples())),
+      potentials_(static_cast<std::size_t>(problem.marginal_offset(problem.n_examples())), problem.memory()),
+      marginals_(potentials_.size(), problem.memory()),
+      blocks_(static_cast<std::size_t>(problem.n_examples()), problem.memory()),
       norm_(problem.block_norm()),
       work_(problem.workspace()) {
   std::int64_t longest = 0;

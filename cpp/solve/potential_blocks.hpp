@@ -31,8 +31,8 @@ class PotentialBlocks {
   PassResult pass(std::span<const std::int64_t> order, double skip_below, const DualIterate& iterate);
 
   static constexpr std::size_t kNumbers = 4;  // of an example, beside potentials and marginals
-  const std::vector<double>& potentials() const { return potentials_; }
-  const std::vector<double>& marginals() const { return marginals_; }
+  const std::pmr::vector<double>& potentials() const { return potentials_; }
+  const std::pmr::vector<double>& marginals() const { return marginals_; }
   /// [n][kNumbers]
   std::vector<double> numbers() const;
   /// Goes on from those of blocks of the same problem.
@@ -61,8 +61,8 @@ class PotentialBlocks {
 
   const Problem& problem_;
   const double mu_, temperature_, fixed_eta_;
-  std::vector<double> potentials_, marginals_;  // of all examples
-  std::vector<Block> blocks_;
+  std::pmr::vector<double> potentials_, marginals_;  // of all examples
+  std::pmr::vector<Block> blocks_;
   std::unique_ptr<BlockNorm> norm_;
   // Scratch of the visit under way.
   std::unique_ptr<Workspace> work_;

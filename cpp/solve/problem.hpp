@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,8 @@ class Problem {
                         double* marginals) const = 0;
   /// Asks the memory for what an oracle call on example i will read. Stochastic steps visit examples in random order.
   virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
+  /// Tells in which order the next stochastic steps will visit examples.
+  virtual void announce(std::span<const std::int64_t> /*order*/) const {}
   virtual void subtract_truth(std::int64_t i, double* marginals) const = 0;
   /// Adds J_i^T marginals to the target; rows outside the target's range are left alone.
   virtual void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const = 0;
@@ -85,17 +89,26 @@ class Problem {
 
   /// F = (1/active) sum_i scale_i f_i: how much example i counts, 1 unless examples have weights of their own.
   double scale(std::int64_t i) const { return scale_ ? scale_[i] : 1.0; }
-  /// How many examples have a scale above 0.
-  std::int64_t active() const { return scale_ ? active_ : n_examples(); }
+  /// How many examples have a scale above 0; of a part of a problem, how many of the whole have.
+  std::int64_t active() const { return active_ ? active_ : n_examples(); }
   /// The share of example i in the mean loss.
   double share(std::int64_t i) const { return scale(i) / static_cast<double>(active()); }
+  /// scale: null where all count 1.
   void set_scales(const double* scale, std::int64_t active) { scale_ = scale, active_ = active; }
+
+  /// Where what grows with the examples is kept: dual variables and what they need.
+  std::pmr::memory_resource* memory() const { return memory_; }
 
   std::int64_t marginal_count(std::int64_t i) const { return marginal_offset(i + 1) - marginal_offset(i); }
 
+ protected:
+  explicit Problem(std::pmr::memory_resource* memory = nullptr)
+      : memory_(memory ? memory : std::pmr::get_default_resource()) {}
+
  private:
   const double* scale_ = nullptr;  // [n_examples], or null: all 1
-  std::int64_t active_ = 0;
+  std::int64_t active_ = 0;        // 0: all
+  std::pmr::memory_resource* memory_;
 };
 
 }  // namespace casimir

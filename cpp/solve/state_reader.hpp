@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -44,7 +45,7 @@ class StateReader {
   }
 
   /// Those of a distribution, but for rounding: with others the dual value would be none.
-  void take_weights(std::vector<double>& weight) {
+  void take_weights(std::span<double> weight) {
     check(count_ == weight.size() && count_ <= state_.weights.size() - weight_);
     double sum = 0.0;
     for (double& value : weight) {

@@ -67,6 +67,7 @@ SeenSums run_steps(const Problem& problem, Order order, const Smoothing& smoothi
   const auto work = problem.workspace();
   MarginalBuffer buffer(problem);
   SeenSums seen;
+  problem.announce(order);
   for (std::size_t t = 0; t < order.size(); ++t) {
     const std::int64_t i = order[t];
     const WeightView view = iterate.view(i);

@@ -13,6 +13,7 @@ struct Test {
 };
 
 constexpr Test kTests[] = {{"simplex", test_simplex},
+                           {"chunk memory", test_chunk_memory},
                            {"lanes", test_lanes},
                            {"interval_heap", test_interval_heap},
                            {"chain", test_chain},

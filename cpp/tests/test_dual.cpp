@@ -217,11 +217,12 @@ void check_all(Problem& problem, Random& random) {
 }
 
 void check_pairwise_move() {
-  auto move = casimir::pairwise_move({1.0, 3.0, 3.0 - 1e-15, 0.0}, {0.5, 0.0, 0.5, 0.0});
+  using Numbers = std::vector<double>;
+  auto move = casimir::pairwise_move(Numbers{1.0, 3.0, 3.0 - 1e-15, 0.0}, Numbers{0.5, 0.0, 0.5, 0.0});
   check(move.best == 1 && move.worst == 0 && move.gain == 2.0);
-  move = casimir::pairwise_move({1.0, 3.0, 3.0 + 1e-15, 1.0 - 1e-15}, {0.0, 0.5, 0.3, 0.2});
+  move = casimir::pairwise_move(Numbers{1.0, 3.0, 3.0 + 1e-15, 1.0 - 1e-15}, Numbers{0.0, 0.5, 0.3, 0.2});
   check(move.best == 1 && move.worst == 3);
-  move = casimir::pairwise_move({2.0 + 1e-15, 2.0}, {0.5, 0.5});
+  move = casimir::pairwise_move(Numbers{2.0 + 1e-15, 2.0}, Numbers{0.5, 0.5});
   check(move.gain == 0.0);
 }
 

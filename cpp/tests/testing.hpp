@@ -91,6 +91,7 @@ inline double dot(const std::vector<double>& x, const std::vector<double>& y) {
 }  // namespace testing
 
 void test_simplex();
+void test_chunk_memory();
 void test_lanes();
 void test_interval_heap();
 void test_chain();

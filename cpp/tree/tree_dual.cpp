@@ -127,7 +127,7 @@ void TreeDual::pairwise_steps(std::int64_t i, int steps, const VisitPoint& point
 }
 
 void TreeDual::frank_wolfe_step(std::int64_t i, std::size_t target, const VisitPoint& point) {
-  const std::vector<double>& weight = block(i).weight;
+  const std::pmr::vector<double>& weight = block(i).weight;
   for (std::size_t k = 0; k < weight.size(); ++k) {
     if (weight[k] == 0.0) continue;
     add_direction(i, target, k, weight[k]);

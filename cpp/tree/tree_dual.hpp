@@ -12,6 +12,8 @@
 namespace casimir {
 
 struct TreeOutputs : LabelOutputs {
+  using LabelOutputs::LabelOutputs;
+
   std::vector<std::int32_t> edges;  // nodes whose label or parent's label differs, ascending
 };
 

@@ -7,7 +7,8 @@
 
 namespace casimir {
 
-FixedRows::FixedRows(const double* scores, std::int64_t tokens, RowShape shape) : stride_(shape.stride) {
+FixedRows::FixedRows(const double* scores, std::int64_t tokens, RowShape shape, std::pmr::memory_resource* memory)
+    : stride_(shape.stride), of_token_(memory) {
   if (!scores) return;
   if (tokens > INT32_MAX) throw std::invalid_argument("fixed scores are for at most 2^31 tokens.");
   const auto bytes = static_cast<std::size_t>(shape.labels) * sizeof(double);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "weights/weight_view.hpp"
@@ -13,7 +14,8 @@ class FixedRows {
  public:
   FixedRows() = default;
   /// scores: [tokens][labels], or null: none. -inf is a score as well.
-  FixedRows(const double* scores, std::int64_t tokens, RowShape shape);
+  FixedRows(const double* scores, std::int64_t tokens, RowShape shape,
+            std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
   bool empty() const { return of_token_.empty(); }
   /// The row of `stride` doubles of a token; its padding is 0.
@@ -27,7 +29,7 @@ class FixedRows {
 
  private:
   std::int64_t stride_ = 0;
-  std::vector<std::int32_t> of_token_;
+  std::pmr::vector<std::int32_t> of_token_;
   std::vector<double> rows_;
 };
 

@@ -5,11 +5,13 @@
 namespace casimir {
 
 LinearTokens::LinearTokens(const LinearTokensData& data, const SharedWeights& shared)
-    : data_(data),
+    : Problem(data.memory),
+      data_(data),
       shared_(shared),
       shape_{data.labels, stride_of(data.labels)},
       ops_(chain_ops(shape_.stride)),
-      fixed_nodes_(data.fixed_nodes, data.offsets[data.n], shape_) {}
+      fixed_nodes_(data.fixed_nodes, data.offsets[data.n], shape_, memory()),
+      fixed_of_truth_(memory()) {}
 
 void LinearTokens::score_features(std::int64_t first, std::int64_t count, const WeightView& w, double* u) const {
   if (shared_) return shared_.score(shape_, data_.features, first, count, w, u);

@@ -27,6 +27,7 @@ struct LinearTokensData {
   const double* fixed_nodes;  // [tokens][labels]
   const double* fixed_pairs;  // [labels][labels], of every pair
   bool pairs_apart = false;   // whether marginals have rows for each pair of neighbours, and not for all together
+  std::pmr::memory_resource* memory = nullptr;  // see Problem; null: the heap
 };
 
 class LinearTokens : public Problem {
@@ -100,6 +101,7 @@ class LinearTokens : public Problem {
   /// For constructors: of(i) is the fixed score of the true output of example i.
   template <class Of>
   void keep_fixed_of_truth(Of&& of) {
+    if (has_fixed()) fixed_of_truth_.reserve(static_cast<std::size_t>(data_.n));
     for (std::int64_t i = 0; has_fixed() && i < data_.n; ++i)
       fixed_of_truth_.push_back(data_.y ? of(i) : data_.truth ? expected_fixed(i, truth_marginals(i)) : 0.0);
   }
@@ -118,7 +120,7 @@ class LinearTokens : public Problem {
   FixedRows fixed_nodes_;
 
  private:
-  std::vector<double> fixed_of_truth_;  // [n], or empty: all 0
+  std::pmr::vector<double> fixed_of_truth_;  // [n], or empty: all 0
 };
 
 }  // namespace casimir

@@ -15,7 +15,14 @@ constexpr std::int64_t kLongestTabulated = 512;  // tokens; beyond it a Gram mat
 
 }  // namespace
 
-TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends, int threads) : tokens_(tokens), has_ends_(has_ends) {
+TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends, int threads)
+    : tokens_(tokens),
+      has_ends_(has_ends),
+      small_(tokens.memory()),
+      counts_(tokens.memory()),
+      table_(tokens.memory()),
+      offset_(tokens.memory()) {
+  offset_.reserve(static_cast<std::size_t>(tokens.n_examples()));
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < tokens.n_examples(); ++i) {
     const std::int64_t p = tokens.length(i);
@@ -30,14 +37,15 @@ TokenGram::TokenGram(const LinearTokens& tokens, bool has_ends, int threads) : t
   }
   small_.resize(cells);
   if (fill_all(small_, threads)) return;
-  small_ = {};
+  small_.clear();
+  small_.shrink_to_fit();
   counts_.resize(cells);
   if (!fill_all(counts_, threads)) throw std::invalid_argument("a token has too many features for the dual solver.");
 }
 
 /// Whether all products fit into the cells; if not, what is in them is of no use.
 template <class Cell>
-bool TokenGram::fill_all(std::vector<Cell>& cells, int threads) const {
+bool TokenGram::fill_all(std::pmr::vector<Cell>& cells, int threads) const {
   constexpr std::int64_t kTogether = 16;  // examples
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> fits{true};

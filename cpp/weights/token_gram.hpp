@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "weights/linear_tokens.hpp"
@@ -41,16 +42,16 @@ class TokenGram {
   static std::int64_t cell(std::int64_t s, std::int64_t t) { return s * (s + 1) / 2 + t; }
 
   template <class Cell>
-  bool fill_all(std::vector<Cell>& cells, int threads) const;
+  bool fill_all(std::pmr::vector<Cell>& cells, int threads) const;
   void fill(std::int64_t i, Scratch& scratch) const;
 
   const LinearTokens& tokens_;
   bool has_ends_;
   // The lower triangles of [p][p] of short examples, in one of these:
-  std::vector<std::uint8_t> small_;    // shared features, when all values are 1
-  std::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
-  std::vector<double> table_;          // of real-valued features
-  std::vector<std::int64_t> offset_;   // -1: the example has none
+  std::pmr::vector<std::uint8_t> small_;    // shared features, when all values are 1
+  std::pmr::vector<std::uint16_t> counts_;  // the same where there are more than 255 of them
+  std::pmr::vector<double> table_;          // of real-valued features
+  std::pmr::vector<std::int64_t> offset_;   // -1: the example has none
 };
 
 }  // namespace casimir

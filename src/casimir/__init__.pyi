@@ -9,6 +9,7 @@ from . import (
     losses,
     metrics,
     models,
+    packs,
     penalties,
     plotting,
     smoothing,
@@ -29,7 +30,7 @@ from .estimators import (
     StructuredClassifier,
     path,
 )
-from .features import PackedSequences, pack
+from .features import PackedSequences
 from .linearized import Linearized
 from .losses import FenchelYoung, Hinge, Log, SoftmaxMargin
 from .models import (
@@ -40,6 +41,7 @@ from .models import (
     LinearTreeModel,
 )
 from .objective import Objective
+from .packs import Pack, open_pack, pack
 from .penalties import ElasticNet, Ridge
 from .persistence.load import load
 from .scores import Scores
@@ -138,6 +140,7 @@ __all__ = [
     "Matching",
     "MultilabelClassifier",
     "Objective",
+    "Pack",
     "PackedSequences",
     "PathPoint",
     "Pegasos",
@@ -165,7 +168,9 @@ __all__ = [
     "metrics",
     "minimize",
     "models",
+    "open_pack",
     "pack",
+    "packs",
     "path",
     "penalties",
     "plotting",

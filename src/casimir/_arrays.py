@@ -28,11 +28,16 @@ def aligned_zeros(n: int) -> FloatArray:
     Long arrays are pages of their own, which go back to the system with the array; those of malloc often do not.
     """
     if n >= _LONG:
-        return np.frombuffer(mmap.mmap(-1, n * 8, **_PRIVATE), dtype=np.float64)
+        return np.frombuffer(anonymous_pages(n * 8), dtype=np.float64)
     extra = _ALIGNMENT // np.dtype(np.float64).itemsize
     padded = np.zeros(n + extra)
     skip = -padded.ctypes.data % _ALIGNMENT // padded.itemsize
     return padded[skip : skip + n]
+
+
+def anonymous_pages(size: int) -> mmap.mmap:
+    """Zeros of this process alone, in pages of their own."""
+    return mmap.mmap(-1, size, **_PRIVATE)
 
 
 def blocks(n: int) -> Iterator[slice]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir.scores import IntArray, offsets_of
 
@@ -38,9 +39,38 @@ class Outputs(Sequence[IntArray]):
         return (self.flat[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
-def as_outputs(y: Any) -> Outputs | list[Any]:
+@dataclass(frozen=True, eq=False, slots=True)
+class ShardedOutputs(Sequence[IntArray]):
+    """The outputs of several shards, one after another; those of a shard are int32 and may be mapped.
+
+    flats    int32[N_s] of every shard
+    offsets  int64[n_s + 1] of every shard
+    """
+
+    flats: Sequence[npt.NDArray[np.int32]]
+    offsets: Sequence[IntArray]
+
+    def __len__(self) -> int:
+        return sum(len(own) - 1 for own in self.offsets)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return [self[i] for i in range(len(self))[key]]
+        i = range(len(self))[key]
+        for flat, own in zip(self.flats, self.offsets, strict=True):
+            if i < len(own) - 1:
+                return flat[own[i] : own[i + 1]].astype(np.int64)
+            i -= len(own) - 1
+        raise IndexError(key)
+
+    def shard(self, number: int) -> Outputs:
+        """The outputs of one shard."""
+        return Outputs(self.flats[number].astype(np.int64), self.offsets[number])
+
+
+def as_outputs(y: Any) -> Outputs | ShardedOutputs | list[Any]:
     """The outputs in y, one per example; a list where some are masks of those that may be true, bool arrays."""
-    if isinstance(y, Outputs):
+    if isinstance(y, Outputs | ShardedOutputs):
         return y
     given = list(y)
     if not _are_outputs(given):

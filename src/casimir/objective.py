@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from casimir._arrays import dot
-from casimir._outputs import Outputs, as_outputs
+from casimir._outputs import Outputs, ShardedOutputs, as_outputs
 from casimir._validate import positive_int
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss
@@ -120,7 +120,7 @@ class Objective:
         self.counts, self.clock = Counts(), Clock()
         self.known_of_losses: dict[str, Any] = {}  # what was found out once; other penalties share it
         self.constant = 0.0  # added to F: what is left of truths that were completed
-        self.sets = None if isinstance(self.y, Outputs) else self._truth_sets()
+        self.sets = None if isinstance(self.y, Outputs | ShardedOutputs) else self._truth_sets()
         truth = Truth(self.y if self.sets is None else None)
         self.term = Term(model, structure, self.loss.cost, self.y, truth, offset, scales, native, self.n_threads)
         if self.sets is None:
@@ -175,13 +175,35 @@ class Objective:
 
     def permutation(self, rng: np.random.Generator) -> IntArray:
         """int64[n_active]: every example once, in random order."""
-        order: IntArray = rng.permutation(self.n_active)
+        order: IntArray = self._in_shards(rng) if self._starts is not None else rng.permutation(self.n_active)
         return order if self.n_active == self.n_examples else self.examples[order]
 
     def draw(self, rng: np.random.Generator, count: int) -> IntArray:
         """int64[count]: examples drawn with replacement, each with the same probability."""
         order: IntArray = rng.integers(self.n_active, size=count)
+        if self._starts is not None:
+            order = self._by_shard(order, rng)
         return order if self.n_active == self.n_examples else self.examples[order]
+
+    @property
+    def _starts(self) -> IntArray | None:
+        """int64[shards + 1]: the first example of every shard; None where examples are not in shards."""
+        return getattr(self.model, "starts", None)
+
+    def _in_shards(self, rng: np.random.Generator) -> IntArray:
+        """int64[n_active]: every example once, shard after shard in random order, in random order within each."""
+        assert self._starts is not None
+        starts: Any = np.searchsorted(self.examples, self._starts)
+        shards = rng.permutation(len(starts) - 1).tolist()
+        return np.concatenate([starts[s] + rng.permutation(starts[s + 1] - starts[s]) for s in shards])
+
+    def _by_shard(self, order: IntArray, rng: np.random.Generator) -> IntArray:
+        """The same examples, shard after shard in random order."""
+        assert self._starts is not None
+        starts: Any = np.searchsorted(self.examples, self._starts)
+        rank = rng.permutation(len(starts) - 1)
+        found: IntArray = order[np.argsort(rank[np.searchsorted(starts, order, side="right") - 1], kind="stable")]
+        return found
 
     def linearize(self, w: FloatArray, examples: Any = None) -> Linearization:
         """The scores of the examples at w, without offset, and both products by their Jacobian."""

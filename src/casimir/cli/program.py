@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from casimir.cli import cluster, commands, console, demo, experiment
+from casimir.cli import cluster, commands, console, demo, experiment, pack
 from casimir.cli.epilogs import WithExamples
 from casimir.tasks.registry import tasks
 
@@ -51,6 +51,15 @@ app.command(
     short_help="Clusters of words, learnt from text.",
     epilog=cluster.EXAMPLES,
 )(cluster.cluster)
+
+packing = pack.pack_command()
+app.command(
+    "pack",
+    cls=WithExamples,
+    help=_flowing(packing),
+    short_help="Labelled files as shards on disk.",
+    epilog=pack.EXAMPLES,
+)(packing)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
 experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)

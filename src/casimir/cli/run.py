@@ -45,8 +45,11 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     check_target(manner.model)
     _check_apart(fit.checkpoint, manner.model)
     _check_pictures(manner.pictures)
-    wanted.check()
+    if getattr(options, "pack", None) is None:
+        wanted.check()
     task.check(given, manner.pictures)
+    if getattr(options, "pack", None) is not None:
+        return _train_on_pack(task, wanted, given, manner, clock)
     parts = read_parts(task, wanted, given)
     given = replace(given, dev=parts.dev)
     prepared = task.prepare(parts.train, given)
@@ -68,11 +71,37 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     except KeyboardInterrupt:
         say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
         raise SystemExit(INTERRUPTED) from None
-    _tell(task, model, sections, drawn, parts, manner, clock)
+    _tell(task, model, sections, drawn, f"Trained on {_count(task, parts.train)}", manner, clock)
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
         if fit.checkpoint is not None:
             say(err(), f"The same command goes on from the checkpoint in {fit.checkpoint}", "green")
+        raise SystemExit(INTERRUPTED)
+
+
+def _train_on_pack(task: Task, wanted: Wanted, given: Given, manner: Manner, clock: _Clock) -> None:
+    """The same of sentences that stay on disk: there are no simpler models to compare with, nor folds."""
+    from casimir.progress import Progress
+
+    if wanted.folds is not None or wanted.held_out is not None:
+        raise ValueError("--folds and --held-out need the sentences in memory. Give --dev or --test with --pack.")
+    named = {"dev": wanted.dev, "test": wanted.test}
+    reported = {k: task.read(path, True, replace(given, role=k)) for k, path in named.items() if path is not None}
+    given = replace(given, dev=reported.get("dev"))
+    with nullcontext() if manner.quiet else Progress({}, err()) as progress:
+        model = task.from_pack(given, () if progress is None else (progress,))
+    interrupted = model.run.status == "interrupted"
+    if given.dev is not None and not interrupted:
+        task.calibrate(model, given.dev, given)
+    model.save(manner.model)
+    shutil.rmtree(manner.model / BASELINES, ignore_errors=True)
+    sections = []
+    for name, data in () if interrupted else reported.items():
+        scores = _scores(task, model, {}, task.featurise(model, data, given), given)
+        sections.append(Section(name, f"{_count(task, data)}, {name} data", scores))
+    _tell(task, model, sections, [], f"Trained on the pack {given.options.pack}", manner, clock)
+    say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
+    if interrupted:
         raise SystemExit(INTERRUPTED)
 
 
@@ -211,7 +240,7 @@ def _draw(task: Task, folder: Path | None, seen: list[tuple[Any, Any]], given: G
 
 
 def _tell(
-    task: Task, model: Any, sections: list[Section], drawn: list[str], parts: Parts, manner: Manner, clock: _Clock
+    task: Task, model: Any, sections: list[Section], drawn: list[str], title: str, manner: Manner, clock: _Clock
 ) -> None:
     spent = clock.spent()
     if manner.json:
@@ -219,7 +248,7 @@ def _tell(
         told |= {section.name: section.figures() for section in sections}
         write_json({"model": str(manner.model), **model.run.to_dict(), **task.figures(model), **spent, **told})
         return
-    show_run(out(), model.run, f"Trained on {_count(task, parts.train)}")
+    show_run(out(), model.run, title)
     for section in sections:
         section.show(out(), task)
     if not manner.quiet:

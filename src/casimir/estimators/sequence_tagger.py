@@ -25,6 +25,7 @@ from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.names import packed_with_names
 from casimir.estimators.nested import NestedParameters
+from casimir.estimators.packed_fit import fit_pack
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.training import number_of as _number
@@ -35,6 +36,7 @@ from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.losses import Loss, loss_named
 from casimir.models.linear import LinearChainModel
 from casimir.objective import Objective
+from casimir.packs import Pack
 from casimir.penalties import ElasticNet, Penalty, Proximal, Ridge
 from casimir.persistence import save_folder
 from casimir.scores import FloatArray
@@ -144,12 +146,13 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sample_weight: Any = None,
         X_dev: Any = None,
         y_dev: Any = None,
         callbacks: Iterable[TaggerCallback] = (),
+        memory: str | int | None = None,
     ) -> SequenceTagger:
         """Train on sentences X (a dict or an iterable of strings per token, or the result of `pack`) with labels y.
 
@@ -168,7 +171,19 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         moment with predict and score, which may be kept; one that returns True ends the training. Ctrl-C ends it too:
         the best weights so far are kept, with a warning. With a checkpoint, what a callback's method `state()` gives is
         kept there, and given to its `restore(state)` later.
+
+        X may be a pack on disk (`open_pack`), which has its labels and weights with it. memory, such as "2GB", then
+        bounds what is kept in memory: dual variables that do not fit lie in mapped files.
         """
+        if isinstance(X, Pack):
+            for name, given in {"y": y, "sample_weight": sample_weight, "X_dev": X_dev, "y_dev": y_dev}.items():
+                if given is not None:
+                    raise ValueError(
+                        f"{name} does not go with a pack: labels and weights are those it was packed with."
+                    )
+            return fit_pack(self, X, memory, callbacks)
+        if memory is not None:
+            raise ValueError("memory is for packs on disk: give open_pack(DIR), see cs.pack(..., out=DIR).")
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from casimir._outputs import Outputs
+from casimir._outputs import Outputs, ShardedOutputs
 from casimir.costs import Hamming
 from casimir.estimators.class_weights import class_weights, sentence_weights
 from casimir.estimators.label_costs import cost_table
@@ -18,7 +18,12 @@ from casimir.scores import FloatArray
 
 
 def weighted_loss(
-    loss: str, label_costs: Any, class_weight: Any, classes: Sequence[Label], y: Outputs, sample_weight: Any
+    loss: str,
+    label_costs: Any,
+    class_weight: Any,
+    classes: Sequence[Label],
+    y: Outputs | ShardedOutputs,
+    sample_weight: Any,
 ) -> tuple[Loss, FloatArray | None]:
     """The loss with its cost, and the weights of the sentences.
 
@@ -34,6 +39,8 @@ def weighted_loss(
     table = 1.0 - np.eye(len(classes)) if label_costs is None else cost_table(label_costs, classes)
     if class_weight is None:
         return loss_named(loss, Hamming(table)), weights
+    if isinstance(y, ShardedOutputs):
+        raise ValueError("class_weight needs the sentences in memory.")
     token_weight = None if weights is None else np.repeat(weights, np.diff(y.offsets))
     per_class = class_weights(class_weight, classes, y.flat, token_weight)
     if has_costs:

@@ -10,23 +10,19 @@ Format 1 had no digest, and its arrays were in `model.safetensors`.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from casimir import __version__
+from casimir.persistence.seal import fault_of, sealed, unread
 
 FORMAT = "casimir"
 FORMAT_VERSION = 2
 
 JSON_FILE, FIRST_ARRAYS_FILE = "model.json", "model.safetensors"
 _ARRAYS_FILE = re.compile(r"model-[0-9a-f]{16}\.safetensors")
-_NO_DIGEST = b"0" * 64
-_DIGEST = re.compile(rb'\A\{\n  "digest": "([0-9a-f]{64})",\n')
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,6 @@ def is_ours(data: bytes) -> bool:
 def encode(kind: str, meta: Mapping[str, Any], payload: bytes) -> bytes:
     """The bytes of model.json."""
     description = {
-        "digest": _NO_DIGEST.decode(),
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
@@ -95,18 +90,16 @@ def encode(kind: str, meta: Mapping[str, Any], payload: bytes) -> bytes:
         },
     }
     try:
-        text = json.dumps(description, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
-        data = (text + "\n").encode()
+        return sealed(description)
     except (TypeError, ValueError) as error:
         what = f"meta cannot be written as JSON ({error}); use strings, finite numbers, lists and dicts."
         raise (TypeError(what) if isinstance(error, TypeError) else ValueError(what)) from None
-    return data.replace(_NO_DIGEST, hashlib.sha256(data).hexdigest().encode(), 1)
 
 
 def decode(data: bytes) -> Description:
     """What the bytes of model.json say: `Damaged`, `Foreign` or `TooNew` where they cannot be trusted or read."""
     try:
-        given = json.loads(data, parse_constant=_no_number)
+        given = unread(data)
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{JSON_FILE} is not valid JSON: {error}") from None
     if not isinstance(given, dict) or given.get("format") != FORMAT:
@@ -119,18 +112,10 @@ def decode(data: bytes) -> Description:
             f"has model format {version}, written by casimir {given.get('library_version')}; casimir {__version__} "
             f"reads formats up to {FORMAT_VERSION}. Upgrade casimir to load it."
         )
-    if version > 1:
-        _check_digest(data)
+    fault = fault_of(data) if version > 1 else None
+    if fault is not None:
+        raise Damaged(f"{JSON_FILE} {fault}")
     return _described(given, version)
-
-
-def _check_digest(data: bytes) -> None:
-    found = _DIGEST.match(data)
-    if found is None:
-        raise Damaged(f"{JSON_FILE} has no digest in its second line")
-    blank = data[: found.start(1)] + _NO_DIGEST + data[found.end(1) :]
-    if hashlib.sha256(blank).hexdigest().encode() != found[1]:
-        raise Damaged(f"{JSON_FILE} was changed after it was written; its digest does not match")
 
 
 def _described(given: dict[str, Any], version: int) -> Description:
@@ -145,13 +130,3 @@ def _described(given: dict[str, Any], version: int) -> Description:
     if type(n_bytes) is not int or not isinstance(sha256, str) or not isinstance(file, str):
         raise Damaged(f"{JSON_FILE} has no proper 'arrays'")
     return Description(version, str(given.get("library_version")), given["kind"], given["meta"], file, n_bytes, sha256)
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"it has {text}, which is no number")
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is a {type(value).__name__}")

@@ -99,7 +99,7 @@ def _linear_chain(
         return None
     if truth.marginals is not None and not truth.is_fused:  # those of the composed problem have another layout
         return None
-    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
+    fixed = fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
     flat = _flat_truth(truth, np.diff(X.offsets), labels)
@@ -238,7 +238,7 @@ def _trees(
 ) -> Any | None:
     if not isinstance(structure, Tree) or (truth.marginals is not None and not truth.is_fused):
         return None
-    fixed = _fixed_of_tokens(model, structure, cost, y, offset)
+    fixed = fixed_of_tokens(model, structure, cost, y, offset)
     if fixed is None:
         return None
     labels = _flat_truth(truth, np.diff(model.X.offsets), model.n_labels)
@@ -250,7 +250,7 @@ def _flat_truth(truth: Truth, lengths: IntArray, n_labels: Any) -> Any | None:
     return None if truth.outputs is None else flat_labels(truth.outputs, lengths, n_labels, "y").astype(np.int32)
 
 
-def _fixed_of_tokens(
+def fixed_of_tokens(
     model: Any, structure: Any, cost: Cost | None, y: Sequence[Any], offset: Scores | None
 ) -> tuple[FloatArray | None, FloatArray | None] | None:
     """(node scores [N, L], pair scores [L, L]) that do not depend on w; None where every pair has its own.
@@ -295,7 +295,7 @@ def tree_problem(
 
 def decode_trees(model: LinearTreeModel, structure: Tree, w: FloatArray) -> list[IntArray]:
     """The outputs of structure.max(model.scores(w)), without a copy of the edge scores per edge."""
-    fixed = _fixed_of_tokens(model, structure, None, [], None)
+    fixed = fixed_of_tokens(model, structure, None, [], None)
     assert fixed is not None
     _, labels = tree_problem(model, structure, None, *fixed).decode(w, n_threads())
     return split_flat(labels, structure.offsets)

@@ -10,10 +10,12 @@ from typing import Any
 from casimir._threads import n_threads as default_threads
 from casimir.costs import Cost
 from casimir.models.base import ScoreModel, is_linear
+from casimir.models.sharded import ShardedChainModel
 from casimir.problems.base import Problem, Truth
 from casimir.problems.composed import ComposedProblem
 from casimir.problems.fused import FusedProblem, core_problem
 from casimir.problems.parts import at_once_of, oracles_at_once
+from casimir.problems.sharded import sharded_problem
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Smoothing
 from casimir.structures.base import Structure
@@ -42,11 +44,17 @@ class Term:
     def fused(self) -> FusedProblem | None:
         if not self.native:
             return None
+        if isinstance(self.model, ShardedChainModel):
+            return sharded_problem(self.model, self.structure, self.cost, self.truth, self._threads, self.scales)
         problem = core_problem(self.model, self.structure, self.cost, self.y, self.offset, self.truth)
         if problem is None:
             return None
         at_once = oracles_at_once(self.model, self.structure, self.model.n_examples)
-        return FusedProblem(problem, self.threads or default_threads(), self.scales, at_once)
+        return FusedProblem(problem, self._threads, self.scales, at_once)
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or default_threads()
 
     @cached_property
     def composed(self) -> ComposedProblem:

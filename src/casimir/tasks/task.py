@@ -221,6 +221,7 @@ class Task:
     details(scores) -> tables    more about the scores of the model
     figures(model) -> what is said about the model in JSON
     pictures(folder, results, given) -> files   results: (model, featurised held-out data) each
+    from_pack(given, callbacks) -> model         trained on the pack that the options name; None: they name none
     report(model, data, given) -> a page with save(path), for `casimir report`
     """
 
@@ -255,6 +256,7 @@ class Task:
     figures: Callable[[Any], dict[str, Any]] = lambda model: {}
     pictures: Callable[[Path, Sequence[tuple[Any, Any]], Given], list[Path]] | None = None
     report: Callable[[Any, Any, Given], Any] | None = None
+    from_pack: Callable[[Given, tuple[Any, ...]], Any] = lambda given, callbacks: None
 
     @classmethod
     def of(cls, module: Mapping[str, Any], **others: Any) -> Task:

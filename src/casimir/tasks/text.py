@@ -33,15 +33,15 @@ def read_text(path: str | Path, encoding: str, what: str) -> str:
             where = f", line {line}: byte 0x{data[error.start]:02x} at position {error.start}"
         guess = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
         raise ValueError(f"{path}{where} is not {encoding} text; try --encoding {guess}") from None
-    _check_line_ends(text, str(path))
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"{path}, line {line}: NUL character, so this is not {encoding} text; try --encoding utf-16")
+    check_text(text, str(path), encoding)
     return text
 
 
-def _check_line_ends(text: str, name: str) -> None:
-    """Files of old Macs would be one long line."""
+def check_text(text: str, name: str, encoding: str) -> None:
+    """Refuses characters that text has not, and files of old Macs, which would be one long line."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(f"{name}, line {line}: NUL character, so this is not {encoding} text; try --encoding utf-16")
     if "\r" in text and text.count("\r") - text.count("\r\n") > text.count("\n"):
         raise ValueError(
             f"{name} has lines that end in a carriage return alone. Convert it, as by: tr '\\r' '\\n' < {name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from casimir.metrics.schemes import detect_scheme, parse_tag, spans, write_spans
@@ -24,6 +24,13 @@ def parse_json_lines(text: str, *, labelled: bool, name: str = "input", has_span
         raise ValueError(
             f'{name} holds no sentences; a line is {{"tokens": ["Paris", "sleeps"], "tags": ["B-LOC", "O"]}}'
         )
+    return corpus_of_records(records, labelled=labelled, name=name, has_spans=has_spans)
+
+
+def corpus_of_records(
+    records: Sequence[Mapping[str, Any]], *, labelled: bool, name: str, has_spans: bool | None = None
+) -> Corpus:
+    """The sentences of records, each with its tokens and, where labelled, its tags."""
     sentences = [_sentence(record, labelled, f"{name}, record {k}") for k, record in enumerate(records, start=1)]
     labels = [sentence.labels for sentence in sentences if sentence.labels is not None]
     is_spans = labelled and (write_spans(labels) if has_spans is None else has_spans)
@@ -64,7 +71,7 @@ def _record(line: str, where: str) -> dict[str, Any]:
     return found
 
 
-def _sentence(record: dict[str, Any], labelled: bool, where: str) -> Sentence:
+def _sentence(record: Mapping[str, Any], labelled: bool, where: str) -> Sentence:
     tokens: Any = record.get(TOKENS)
     tags: Any = record.get(TAGS)
     if not _are_strings(tokens) or not tokens:

@@ -37,14 +37,25 @@ class KnownWords:
     def of(cls, corpus: Corpus) -> KnownWords:
         """Of a labelled corpus."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        cls.count(corpus, counts)
+        return cls.of_counts(counts, corpus.scheme is not None)
+
+    @staticmethod
+    def count(corpus: Corpus, counts: defaultdict[str, Counter[str]]) -> None:
+        """Adds how often every word of a corpus has every type or label to `counts`."""
         words, labels = corpus.tokens.columns[WORD], corpus.label_numbers
-        kinds, share = labels.tags, _OF_LABELS
+        kinds = labels.tags
         if corpus.scheme is not None:
-            kinds, share = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)], _OF_TYPES
+            kinds = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)]
         pairs, seen = np.unique(words.ids * np.int64(len(kinds)) + labels.numbers, return_counts=True)
         for pair, n in zip(pairs.tolist(), seen.tolist(), strict=True):
             word, label = divmod(pair, len(kinds))
             counts[words.strings[word].lower()][kinds[label]] += n
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[str, Counter[str]], has_spans: bool) -> KnownWords:
+        """From what `count` has counted."""
+        share = _OF_TYPES if has_spans else _OF_LABELS
         often = {word: _often(seen, share) for word, seen in sorted(counts.items()) if seen.total() >= _SEEN}
         return cls({word: types for word, types in often.items() if not (_BREAKS & set(word) or _BREAKS & set(types))})
 

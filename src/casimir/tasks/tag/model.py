@@ -270,6 +270,11 @@ def load_model(path: str | os.PathLike[str]) -> TagModel:
     return model
 
 
+def features_of_meta(meta: Mapping[str, Any]) -> TemplateSet:
+    """The templates that a description of this version names."""
+    return _features_of(meta, str(meta["feature_set"]), int(meta["features_version"]))
+
+
 def _features_of(meta: Mapping[str, Any], feature_set: str, version: int) -> TemplateSet:
     if feature_set == OWN_TEMPLATES:
         return TemplateSet(str(meta["templates"]["text"]), str(meta["templates"]["name"]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from casimir._sizes import parse_size
+from casimir.features import DEFAULT_N_FEATURES
 from casimir.tasks.tag.boost import AUTO, parse_boost
 from casimir.tasks.tag.clusters import read_clusters
 from casimir.tasks.tag.columns import Layout
@@ -17,6 +19,9 @@ from casimir.tasks.tag.templates.template_set import FEATURE_SETS, TemplateSet
 from casimir.tasks.tag.tokens import LABEL, WORD
 from casimir.tasks.task import Given, opt
 from casimir.tasks.text import read_text
+
+_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
+_OWN_BUCKETS = 2**20  # of templates of the user's own
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,12 @@ class Options:
     gazetteer: list[Path] | None = opt(
         "Names, one per line, with a type behind a tab or the file's name as type. Repeatable.", metavar="FILE"
     )
+    pack: Path | None = opt(
+        "Train on a pack that `casimir pack` made, in the place of --train; its templates are used.", metavar="DIR"
+    )
+    memory: str | None = opt(
+        "With --pack: how much memory training may take, such as 2GB. Default: as much as it needs.", metavar="SIZE"
+    )
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,7 @@ class UseOptions:
 
 
 def check(given: Given, pictures: Path | None) -> None:
+    _check_pack(given)
     if given.options.exact_vocabulary and given.options.n_features is not None:
         raise ValueError("--n-features counts hash buckets, which --exact-vocabulary does not use. Give one of them.")
     if given.options.n_features is not None and given.options.n_features >= 2**32:
@@ -97,6 +109,39 @@ def check(given: Given, pictures: Path | None) -> None:
             raise ValueError("--cost belongs to the hinge loss; a CRF has no cost. Leave --loss crf or --cost out.")
 
 
+_OF_PACKING = (
+    "word",
+    "label",
+    "features",
+    "templates",
+    "columns",
+    "n_features",
+    "exact_vocabulary",
+    "scheme",
+    "clusters",
+    "gazetteer",
+)
+
+
+def _check_pack(given: Given) -> None:
+    """With a pack, what makes features was said when it was made."""
+    o = given.options
+    if o.pack is None:
+        if o.memory is not None:
+            raise ValueError("--memory bounds training on a pack; it comes with --pack DIR.")
+        return
+    if given.has_data:
+        raise ValueError("--pack takes the place of --train. Give one of them.")
+    if o.memory is not None:
+        parse_size(o.memory, "--memory")
+    default = Options()
+    for name in _OF_PACKING:
+        if getattr(o, name) != getattr(default, name):
+            raise ValueError(
+                f"--{name.replace('_', '-')} is told to `casimir pack`, and the pack has it. Leave it out."
+            )
+
+
 def layout_of(options: Options) -> Layout:
     return Layout(options.word, -1 if options.label is None else options.label)
 
@@ -106,6 +151,11 @@ def features_of(options: Options, corpus: Corpus, encoding: str = "utf-8") -> Te
     if options.templates is not None:
         return read_templates(options.templates, corpus.order or (WORD, *corpus.columns, LABEL), encoding)
     return TemplateSet.named(options.features or ("pairs" if corpus.scheme is None else "default"))
+
+
+def buckets_of(options: Options, features: TemplateSet) -> int | None:
+    """Hash buckets; None: an exact vocabulary."""
+    return None if options.exact_vocabulary else options.n_features or _BUCKETS.get(features.name, _OWN_BUCKETS)
 
 
 def boost_of(options: Options, has_dev: bool) -> float | str:

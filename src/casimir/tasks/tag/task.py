@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from casimir.datasets import load_news
-from casimir.features import DEFAULT_N_FEATURES
 from casimir.metrics.entities import EntityScores
 from casimir.metrics.schemes import Scheme, spans
 from casimir.metrics.tokens import TokenScores
@@ -19,7 +18,16 @@ from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.costs import label_costs
 from casimir.tasks.tag.documents import held_out_part
 from casimir.tasks.tag.jsonlines import format_json_lines, is_json_lines, parse_json_lines
-from casimir.tasks.tag.options import Options, UseOptions, boost_of, check, features_of, layout_of, lexicons_of
+from casimir.tasks.tag.options import (
+    Options,
+    UseOptions,
+    boost_of,
+    buckets_of,
+    check,
+    features_of,
+    layout_of,
+    lexicons_of,
+)
 from casimir.tasks.tag.plain import format_inline, parse_plain
 from casimir.tasks.tag.writer import format_conll
 from casimir.tasks.task import Given, Table, Task, label_table, later
@@ -31,8 +39,6 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not 
     from casimir.tasks.tag.most_frequent import MostFrequent
 
 _SHOWN = 20  # labels in the table
-_BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "paper": 2**16 - 1}
-_OWN_BUCKETS = 2**20  # of templates of the user's own
 _WHAT = "a column file or a file of JSON lines"
 _LAM = 3.0  # times 1/n; better than 1 on CoNLL-2003, WNUT-17 and UD English EWT
 
@@ -106,6 +112,30 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     return trained
 
 
+def from_pack(given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> TagModel | None:
+    """The model of the pack that --pack names; None without it."""
+    from casimir.packs import Pack, open_pack
+    from casimir.tasks.tag.packing import train_pack
+
+    o = given.options
+    if o.pack is None:
+        return None
+
+    def tagger(pack: Pack) -> SequenceTagger:
+        costs = None if o.cost is None else label_costs(o.cost, {str(one) for one in pack.labels or ()})
+        return given.fit.training(len(pack)).tagger(_LAM / len(pack), loss=o.loss, label_costs=costs)
+
+    boost = boost_of(o, has_dev=given.dev is not None)
+    if boost == AUTO and given.dev is None:
+        raise ValueError("--boost auto is chosen on --dev, where sentences are in a pack. Give --dev, or a number.")
+    judge = given.dev if boost == AUTO else None
+    found = train_pack(
+        open_pack(o.pack), tagger, memory=o.memory, boost=judge or float(boost), kind=kind, callbacks=callbacks
+    )
+    _tell_boost(found, given)
+    return found
+
+
 def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> SequenceTagger:
     """part: of the checkpoint, for one that is not the model itself."""
     fit = given.fit if part is None else given.fit.part(part)
@@ -114,7 +144,7 @@ def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> SequenceTa
     return fit.training(len(corpus)).tagger(
         _LAM / len(corpus),
         loss=o.loss,
-        n_features=None if o.exact_vocabulary else o.n_features or _BUCKETS.get(features.name, _OWN_BUCKETS),
+        n_features=buckets_of(o, features),
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
     )
 
@@ -221,6 +251,7 @@ def tagging_task(
         read=partial(read, has_spans=has_spans),
         made_up=made_up,
         train=partial(train, kind=name),
+        from_pack=partial(from_pack, kind=name),
         baselines=partial(baselines, kind=name),
         calibrate=lambda model, dev, given: model.calibrate(dev),
         report=lambda model, corpus, given: later("casimir.tasks.tag.reporting", "corpus_report")(model, corpus),

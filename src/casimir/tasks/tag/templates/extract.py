@@ -38,21 +38,28 @@ def extract(
     n_features: int | None,
     vocabulary: Vocabulary | None = None,
     pairs: Vocabulary | None = None,
+    growing: Vocabulary | None = None,
 ) -> PackedSequences:
     """What `pack` gives for the features of the tokens; n_features and vocabulary as there.
 
-    pairs  the vocabulary of the features of pairs of labels, where the templates make any; None: a new one
+    pairs    the vocabulary of the features of pairs of labels, where the templates make any; None: a new one
+    growing  a vocabulary to which the names that it does not hold are added
     """
     if not len(tokens):
         raise ValueError("there are no sentences; features need at least one.")
     own = templates, tokens.others, lexicons.names
-    packed = _packed(_compiled(*own, of_pairs=False), tokens, lexicons, n_features, vocabulary)
+    packed = _packed(_compiled(*own, of_pairs=False), tokens, lexicons, n_features, vocabulary, growing)
     of_pairs = _compiled(*own, of_pairs=True)
     return packed.with_edges(None if of_pairs is None else _packed(of_pairs, tokens, lexicons, None, pairs))
 
 
 def _packed(
-    program: _Program | None, tokens: Tokens, lexicons: Lexicons, n_features: int | None, vocabulary: Vocabulary | None
+    program: _Program | None,
+    tokens: Tokens,
+    lexicons: Lexicons,
+    n_features: int | None,
+    vocabulary: Vocabulary | None,
+    growing: Vocabulary | None = None,
 ) -> PackedSequences:
     assert program is not None
     columns = [tokens.columns[name] for name in (WORD, *tokens.others)]
@@ -70,7 +77,7 @@ def _packed(
     elif n_features is not None:
         arrays = core.extract_hashed(*arguments, n_features, n_threads())
     else:
-        vocabulary = Vocabulary()
+        vocabulary = Vocabulary() if growing is None else growing
         arrays = core.extract_growing(*arguments, vocabulary._table)
     size = max(1, len(vocabulary)) if vocabulary is not None else n_features
     assert size is not None

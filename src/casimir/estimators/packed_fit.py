@@ -1,0 +1,184 @@
+"""Training a `SequenceTagger` on a pack: sentences stay on disk, and what is kept of each has its bounds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from casimir._outputs import ShardedOutputs
+from casimir._sizes import anonymous_memory, parse_size
+from casimir._state_memory import StateMemory
+from casimir._validate import positive_int
+from casimir.costs import Hamming
+from casimir.estimators.predictor import ChainPredictor
+from casimir.estimators.training import seed_of, warn_of_the_end
+from casimir.estimators.weighted_loss import weighted_loss
+from casimir.losses import loss_named
+from casimir.models.linear import LinearChainModel
+from casimir.models.sharded import ShardedChainModel
+from casimir.objective import Objective
+from casimir.packs import Pack, Shard
+from casimir.penalties import ElasticNet, Penalty
+from casimir.scores import FloatArray
+from casimir.solvers import BCFW, LBFGS, SDCA, SGD, DualProximal, minimize
+from casimir.solvers.base import Solver
+from casimir.solvers.choose import choose
+from casimir.structures.chain import Chain
+
+if TYPE_CHECKING:
+    from casimir.estimators.sequence_tagger import SequenceTagger
+
+_LEAST_VECTORS, _MOST_VECTORS = 5, 14  # as long as w: what dual steps and SGD keep; what others do, pairs left out
+_PER_SENTENCE = 80  # bytes of orders and of values of the losses, while a pass runs
+_PER_TOKEN = 8  # bytes of a shard for every label of a token, and for its labels, while its costs are read
+_NEEDED = {
+    "class_weight": None,
+    "constraints": None,
+    "min_frequency": 0,
+    "keep_names": False,
+    "warm_start": False,
+    "patience": None,
+    "checkpoint": None,
+}
+
+
+def fit_pack(
+    tagger: SequenceTagger, pack: Pack, memory: str | int | None, callbacks: Iterable[Callable[..., object]]
+) -> SequenceTagger:
+    """min_w F(w) as for the same sentences in memory. Sets what `SequenceTagger.fit` sets."""
+    _check(tagger, pack)
+    classes = _sorted_classes(pack.labels or ())
+    names = pack.vocabulary  # read before memory is counted
+    bound = None if memory is None else _Bound(pack, len(classes), parse_size(memory))
+    model = _model(pack, len(classes), StateMemory(None if bound is None else bound.room(_LEAST_VECTORS)))
+    y = _places(pack, classes, model.state)
+    weights = None
+    if pack.manifest.weighted:
+        weights = np.concatenate([shard.weights for shard in pack.shards if shard.weights is not None])
+    objective = _objective(tagger, model, y, classes, weights)
+
+    def predictor(w: FloatArray) -> ChainPredictor:
+        return ChainPredictor(w.copy(), classes, pack.n_features, names, tagger._threads(), None)
+
+    def unchanged(row: Any, w: FloatArray) -> None:
+        pack.check_unchanged()
+
+    def called(callback: Callable[..., object], row: Any, w: FloatArray) -> object:
+        return callback(row, predictor(w))
+
+    solver = choose(tagger.solver, objective)
+    if bound is not None:
+        model.state.limit = bound.room(_vectors(solver))
+    tagger.solver_, tagger.names_ = solver, None
+    epochs, seed = positive_int(tagger.max_epochs, "max_epochs"), seed_of(tagger.random_state)
+    every: list[Any] = [unchanged, *(partial(called, callback) for callback in callbacks)]
+    if tagger.verbose:
+        from casimir.progress import Progress
+
+        with Progress() as progress:
+            result = minimize(objective, solver, epochs, tagger.tol, seed, [*every, progress])
+    else:
+        result = minimize(objective, solver, epochs, tagger.tol, seed, every)
+    pack.check_unchanged()
+    tagger._set_result(result, predictor(result.w))
+    warn_of_the_end(result, tagger.tol)
+    return tagger
+
+
+def _check(tagger: SequenceTagger, pack: Pack) -> None:
+    for name, default in _NEEDED.items():
+        given = getattr(tagger, name)
+        if given != default:
+            raise ValueError(f"{name}={given!r} needs the sentences in memory, and a pack leaves them on disk.")
+    if isinstance(tagger.lam, str):
+        raise ValueError(f"lam={tagger.lam!r} needs the sentences in memory; give a number, or None.")
+    if pack.labels is None:
+        raise ValueError(f"The pack '{pack.folder}' has no labels. Give y when packing.")
+    if not pack.is_complete:
+        warnings.warn(
+            f"The pack '{pack.folder}' is incomplete: training takes the {len(pack)} sequences that it holds so far. "
+            "Give the command that packed it again for the rest.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _sorted_classes(labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(labels))
+    except TypeError:
+        return labels
+
+
+def _model(pack: Pack, n_labels: int, state: StateMemory) -> ShardedChainModel:
+    """The shards as one model."""
+    shards = pack.shards
+    chains = [LinearChainModel(shard.X, n_labels) for shard in shards]
+
+    def enter(number: int, following: int | None) -> None:
+        pack.check_unchanged(number)
+        if following is not None:
+            shards[following].file.will_need()
+
+    return ShardedChainModel(chains, state, enter)
+
+
+class _Bound:
+    """How much of the memory is left for the dual variables once everything else that training needs is there."""
+
+    def __init__(self, pack: Pack, n_labels: int, memory: int) -> None:
+        self.pack, self.memory, self.before = pack, memory, anonymous_memory()
+        self.n_params = LinearChainModel(pack.shards[0].X, n_labels).n_params
+        self.of_shard = max(entry.tokens for entry in pack.entries) * (n_labels + 2) * _PER_TOKEN
+
+    def room(self, vectors: int) -> int:
+        """With so many vectors as long as w."""
+        needed = self.before + max(8 * vectors * self.n_params + _PER_SENTENCE * len(self.pack), self.of_shard)
+        if needed > self.memory:
+            raise ValueError(
+                f"Training on '{self.pack.folder}' with memory={self.memory / 1e6:,.0f} MB: {vectors} vectors of "
+                f"{self.n_params:,} weights, the largest shard and Python itself need {needed / 1e6:,.0f} MB. Give "
+                "more, or pack with fewer hash buckets or smaller shards."
+            )
+        return self.memory - needed
+
+
+def _vectors(solver: Solver) -> int:
+    """How many vectors as long as w a solver keeps at the most."""
+    if isinstance(solver, LBFGS):
+        return 2 * solver.memory + _MOST_VECTORS
+    return _LEAST_VECTORS if isinstance(solver, DualProximal | BCFW | SGD | SDCA) else _MOST_VECTORS
+
+
+def _places(pack: Pack, classes: tuple[Any, ...], state: StateMemory) -> ShardedOutputs:
+    """The labels as places in `classes`; those of the pack where they are the same."""
+    place = {(type(label), label): j for j, label in enumerate(classes)}
+    number = np.array([place[type(label), label] for label in pack.labels or ()], dtype=np.int32)
+    flats = [_renumbered(shard, number, state) for shard in pack.shards]
+    return ShardedOutputs(flats, [shard.X.offsets for shard in pack.shards])
+
+
+def _renumbered(shard: Shard, number: np.ndarray, state: StateMemory) -> np.ndarray:
+    assert shard.labels is not None
+    if np.array_equal(number, np.arange(len(number))):
+        return shard.labels
+    found = state.array(len(shard.labels), np.int32)
+    np.take(number, shard.labels, out=found)
+    return found
+
+
+def _objective(
+    tagger: SequenceTagger, model: ShardedChainModel, y: ShardedOutputs, classes: tuple[Any, ...], weights: Any
+) -> Objective:
+    n = model.n_examples if weights is None else float(np.sum(weights))
+    lam = tagger._default_lam(n, is_step=False) if tagger.lam is None else float(tagger.lam)
+    loss: Any = loss_named(tagger.loss, Hamming())
+    if tagger.label_costs is not None:
+        loss, weights = weighted_loss(tagger.loss, tagger.label_costs, None, classes, y, weights)
+    penalty: Penalty | float = lam if tagger.l1_ratio == 0.0 else ElasticNet(lam, tagger.l1_ratio)
+    tagger.lam_ = lam
+    return Objective(model, Chain(len(classes)), loss, y, penalty, weights, n_threads=tagger._threads())
