@@ -147,7 +147,7 @@ void ShardedProblem::decode(const double* w, int threads, std::int64_t* outputs,
     shards_[s]->decode(w, threads, outputs + outputs_[s], values + first_[s]);
 }
 
-std::unique_ptr<DualBlocks> ShardedProblem::dual_blocks() const {
+std::unique_ptr<DualBlocks> ShardedProblem::dual_blocks(int /*threads*/) const {
   throw std::invalid_argument("the dual blocks of a problem in shards are those of its shards.");
 }
 

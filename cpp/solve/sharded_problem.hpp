@@ -45,7 +45,7 @@ class ShardedProblem final : public Problem {
   std::unique_ptr<BlockNorm> block_norm() const override;
   void decode(const double* w, int threads, std::int64_t* outputs, double* values) const override;
   /// Those of the shards, one after another, are what a pass runs on: see ShardedDualBlocks in Python.
-  std::unique_ptr<DualBlocks> dual_blocks() const override;
+  std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
 
  private:
   struct Place {

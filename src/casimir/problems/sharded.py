@@ -95,7 +95,7 @@ class ShardedProblem(FusedProblem):
         return Pass(value, None if isinstance(smoothing, Entropy) else max_value, upper, cost, exact, total, marginals)
 
     def dual_blocks(self) -> Any:
-        return ShardedDualBlocks(self, [FusedDualBlocks(shard.dual_blocks()) for shard in self.shards])
+        return ShardedDualBlocks(self, [FusedDualBlocks(shard.dual_blocks(self._threads)) for shard in self.shards])
 
     def potential_blocks(self, mu: float, eta: float | None = None) -> Any:
         parts = [FusedPotentialBlocks(core.PotentialBlocks(shard, mu, eta or 0.0)) for shard in self.shards]
