@@ -1,12 +1,14 @@
 """Training on many machines, by Dask.
 
     minimize         F over pieces of the data that lie on workers
-    SequenceTagger   a tagger that is trained so; what it has learned is an ordinary SequenceTagger's
     Piece            some of the examples of an objective
+    SequenceTagger   a tagger that is trained so; what it has learned is an ordinary SequenceTagger's
     Central, Sharded the two schemes for hinge losses; log losses take LBFGS
 
-Only this package imports dask: pip install "casimir[dask]".
+Only this package imports dask: pip install "casimir[dask]". Names are loaded when they are used, since workers come by here.
 """
+
+import lazy_loader
 
 try:
     import distributed as _distributed  # noqa: F401
@@ -15,8 +17,4 @@ except ImportError as error:
         f'casimir.dask needs Dask ({error}). Install it with: pip install "casimir[dask]"', name="distributed"
     ) from error
 
-from casimir.dask.optimize import minimize
-from casimir.dask.pieces import Piece
-from casimir.dask.tagger import SequenceTagger
-
-__all__ = ["Piece", "SequenceTagger", "minimize"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,7 +10,8 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed import Client, Future, wait
+import dask
+from distributed import Client, Future
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -22,6 +23,7 @@ from casimir.scores import FloatArray
 _log = logging.getLogger(__name__)
 
 LOST = (KilledWorker, CancelledError, CommClosedError, TimeoutError)
+_WARNING = "distributed.admin.large-graph-warning-threshold"  # weights are no graph
 _TRIES = 20  # of one round
 _PATIENCE = 120.0  # seconds that there may be no worker at all
 _VECTORS = 4  # as long as w, that a worker needs for each of its threads
@@ -65,7 +67,89 @@ def _short(number: float) -> str:
     return f"{number:.3g} T"
 
 
-class Crew:
+class Team:
+    """Pieces of an objective, whoever holds them: what solvers ask of a `Crew`."""
+
+    facts: list[Facts]
+    traffic: Traffic
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @property
+    def shares(self) -> list[float]:
+        """How much every piece counts."""
+        return [one.weight / self.weight for one in self.facts]
+
+    def each(
+        self,
+        name: str,
+        function: work.Task,
+        *args: Any,
+        sent: Any = None,
+        of: Callable[[int], tuple[Any, ...]] | None = None,
+        only: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """function(held, [sent,] *args, *of(k)) of every piece k, or of those chosen, by its number.
+
+        sent  what is large and the same for all, such as weights
+        """
+        raise NotImplementedError
+
+    def total(self, name: str, function: work.Task, w: FloatArray, *args: Any) -> work.Part:
+        """The sum of function(held, w, share, *args) over all pieces, in the order of a tree over their numbers."""
+        raise NotImplementedError
+
+    def _learn(self, facts: list[Facts]) -> None:
+        """What the pieces are."""
+        self.facts = facts
+        for k, one in enumerate(facts):
+            if one.refused is not None:
+                raise TypeError(f"Shard {k} cannot be trained on by several workers: {one.refused}.")
+            if one.n_params != facts[0].n_params:
+                raise ValueError(
+                    f"Shard {k} has {one.n_params} weights and shard 0 has {facts[0].n_params}; they must have the same."
+                )
+        self.weight = sum(one.weight for one in facts)
+        self.n_examples = sum(one.n_examples for one in facts)
+        self.n_active = sum(one.n_active for one in facts)
+        self.n_params = facts[0].n_params
+        self.traffic.parts_per_example = sum(one.parts for one in facts) / self.n_examples
+
+
+class Alone(Team):
+    """Pieces in this process, one after another: the same numbers without a cluster, for tests and simulations."""
+
+    def __init__(self, held: Sequence[Any]) -> None:
+        self.held, self.traffic = list(held), Traffic(workers=len(held))
+        self._learn([work.facts(one) for one in self.held])
+
+    def each(
+        self,
+        name: str,
+        function: work.Task,
+        *args: Any,
+        sent: Any = None,
+        of: Callable[[int], tuple[Any, ...]] | None = None,
+        only: Sequence[int] | None = None,
+    ) -> list[Any]:
+        first = () if sent is None else (sent,)
+        self.traffic.down += 0 if sent is None else sent.__sizeof__() * self.traffic.workers
+        chosen = range(len(self)) if only is None else only
+        return [function(self.held[k], *first, *args, *(() if of is None else of(k))) for k in chosen]
+
+    def total(self, name: str, function: work.Task, w: FloatArray, *args: Any) -> work.Part:
+        shares = self.shares
+        row = self.each(name, function, sent=Sent.of(w), of=lambda k: (shares[k], *args))
+        while len(row) > 1:
+            row = [work.add(*row[k : k + 2]) for k in range(0, len(row) - 1, 2)] + row[len(row) - len(row) % 2 :]
+        self.traffic.up += row[0].__sizeof__() * self.traffic.workers
+        self.traffic.oracles += self.n_active
+        found: work.Part = row[0]
+        return found
+
+
+class Crew(Team):
     """Pieces on workers, and rounds of work over all of them.
 
     origins  what makes a future of each piece: called at the beginning, and again if a worker takes the piece with it
@@ -84,50 +168,53 @@ class Crew:
         self._id, self._round = uuid.uuid4().hex, 0
         self.traffic = Traffic()
         self.held: list[Future] = [self._place(k) for k in range(len(self._origins))]
-        self.facts: list[Facts] = self.each("casimir-look", work.facts)
-        self._check()
-        self.weight = sum(one.weight for one in self.facts)
-        self.n_examples = sum(one.n_examples for one in self.facts)
-        self.n_active = sum(one.n_active for one in self.facts)
-        self.n_params = self.facts[0].n_params
-        self.traffic.parts_per_example = sum(one.parts for one in self.facts) / self.n_examples
+        self._learn(self.each("casimir-look", work.facts))
+        self._check_memory()
 
-    def __len__(self) -> int:
-        return len(self._origins)
+    def each(
+        self,
+        name: str,
+        function: work.Task,
+        *args: Any,
+        sent: Any = None,
+        of: Callable[[int], tuple[Any, ...]] | None = None,
+        only: Sequence[int] | None = None,
+    ) -> list[Any]:
+        def make() -> list[Future]:
+            first = () if sent is None else (self._send(sent),)
+            return self._submit(name, function, *first, *args, of=of, only=only)
 
-    @property
-    def shares(self) -> list[float]:
-        """How much every piece counts."""
-        return [one.weight / self.weight for one in self.facts]
+        found: list[Any] = self._insist(make)
+        return found
 
-    def each(self, name: str, function: work.Task, *args: Any, of: Callable[[int], tuple[Any, ...]] | None = None) -> list[Any]:
-        """function(held, *args, *of(k)) of every piece k, by its number."""
-        return self.insist(lambda: self.submit(name, function, *args, of=of))
-
-    def submit(
-        self, name: str, function: work.Task, *args: Any, of: Callable[[int], tuple[Any, ...]] | None = None
+    def _submit(
+        self,
+        name: str,
+        function: work.Task,
+        *args: Any,
+        of: Callable[[int], tuple[Any, ...]] | None = None,
+        only: Sequence[int] | None = None,
     ) -> list[Future]:
         """The futures of one round."""
         self._round += 1
         return [
             self.client.submit(
                 function,
-                held,
+                self.held[k],
                 *args,
                 *(() if of is None else of(k)),
                 key=f"{name}-{self._id}-{self._round}-{k}",
                 pure=False,
-                priority=len(self.held) - k,
+                priority=len(self._origins) - k,
             )
-            for k, held in enumerate(self.held)
+            for k in (range(len(self._origins)) if only is None else only)
         ]
 
     def total(self, name: str, function: work.Task, w: FloatArray, *args: Any) -> work.Part:
-        """The sum of function(held, w, share, *args) over all pieces, in the order of a tree over their numbers."""
         shares, sent = self.shares, Sent.of(w)
 
         def make() -> Future:
-            row = self.submit(name, function, self.send(sent), of=lambda k: (shares[k], *args))
+            row = self._submit(name, function, self._send(sent), of=lambda k: (shares[k], *args))
             depth = 0
             while len(row) > 1:
                 depth += 1
@@ -140,22 +227,27 @@ class Crew:
                 row = pairs + row[len(row) - len(row) % 2 :]
             return row[0]
 
-        found: work.Part = self.insist(make)
+        found: work.Part = self._insist(make)
         self.traffic.up += found.__sizeof__() * max(self.traffic.workers, 1)  # a vector leaves every worker
         self.traffic.oracles += self.n_active
         return found
 
-    def send(self, sent: Any) -> Future:
-        """One thing for all workers."""
+    def _send(self, sent: Any) -> Future:
+        """One thing for all workers. It is a task, which Dask does again elsewhere when a worker dies with the result."""
         self.traffic.workers = len(self.workers())
-        future = self.client.scatter(sent, broadcast=True, hash=False)
         self.traffic.down += sent.__sizeof__() * self.traffic.workers
-        return future
+        self._round += 1
+        with dask.config.set({_WARNING: "1TB"}):
+            return self.client.submit(
+                work.weights, sent, key=f"casimir-weights-{self._id}-{self._round}", pure=False, priority=len(self._origins) + 1
+            )
 
-    def insist(self, make: Callable[[], Any]) -> Any:
+    def _insist(self, make: Callable[[], Any]) -> Any:
         """What the futures that `make` submits give; again from its beginning while workers are lost on the way."""
         for left in reversed(range(_TRIES)):
             try:
+                if left < _TRIES - 1:
+                    self._mend()
                 return self.client.gather(make())
             except LOST as error:
                 if not left:
@@ -165,14 +257,12 @@ class Crew:
                     ) from error
                 _log.info("a worker was lost (%s); the round is done again", type(error).__name__)
                 self.traffic.redone += 1
-                self.mend()
 
-    def mend(self) -> None:
+    def _mend(self) -> None:
         """Pieces that were lost for good are made again on the workers that are left."""
-        self.client.wait_for_workers(1, timeout=_PATIENCE)
-        wait(self.held, timeout=_PATIENCE)
+        self._wait_for_a_worker()
         for k, held in enumerate(self.held):
-            if held.status != "finished":
+            if held.status not in ("finished", "pending"):
                 self.held[k] = self._place(k)
 
     def workers(self) -> dict[str, Any]:
@@ -180,16 +270,22 @@ class Crew:
         found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         return found
 
-    def home(self, k: int) -> list[str]:
+    def _home(self, k: int) -> list[str]:
         """Where piece k goes to: pieces that follow one another go to one worker, whose share is that of its threads."""
         slots = [address for address, one in sorted(self.workers().items()) for _ in range(one["nthreads"])]
         if not slots:
-            self.client.wait_for_workers(1, timeout=_PATIENCE)
-            return self.home(k)
+            self._wait_for_a_worker()
+            return self._home(k)
         return [slots[k * len(slots) // len(self._origins)]]
 
+    def _wait_for_a_worker(self) -> None:
+        try:
+            self.client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise RuntimeError(f"The Dask cluster has had no worker for {_PATIENCE:.0f} s. Start some.") from None
+
     def _place(self, k: int) -> Future:
-        home = self.home(k)
+        home = self._home(k)
         function, *args = self._prepare(self._origins[k](home))
         return self.client.submit(
             function,
@@ -199,16 +295,6 @@ class Crew:
             workers=home,
             allow_other_workers=True,
         )
-
-    def _check(self) -> None:
-        for k, one in enumerate(self.facts):
-            if one.refused is not None:
-                raise TypeError(f"Shard {k} cannot be trained on by several workers: {one.refused}.")
-            if one.n_params != self.facts[0].n_params:
-                raise ValueError(
-                    f"Shard {k} has {one.n_params} weights and shard 0 has {self.facts[0].n_params}; they must have the same."
-                )
-        self._check_memory()
 
     def _check_memory(self) -> None:
         """Before training starts: whether every worker has room for its pieces and for vectors of weights."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from time import process_time
 from typing import Any, NoReturn
 
 import numpy as np
 
 from casimir.dask import work
-from casimir.dask.crew import Crew
+from casimir.dask.crew import Team
+from casimir.dask.pieces import Piece
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss
 from casimir.objective import Clock, Counts, Evaluation, Objective
 from casimir.penalties import as_penalty
 from casimir.scores import FloatArray
 from casimir.smoothing import Hard, Smoothing
+from casimir.solvers.at_zero import Scale
 
 
 class SpreadObjective(Objective):
@@ -24,8 +27,11 @@ class SpreadObjective(Objective):
     pieces. Single examples are never seen here, so that solvers which step from one to the next are refused.
     """
 
-    def __init__(self, crew: Crew, loss: Any, penalty: Any) -> None:
-        self.crew = crew
+    def __init__(
+        self, crew: Team, loss: Any, penalty: Any, whole: Callable[[], Sequence[Piece]] | None = None
+    ) -> None:
+        """whole: all pieces, where the client has them as well, for solvers that need them there."""
+        self.crew, self.whole = crew, whole
         self.n_examples, self.n_active, self.n_params = crew.n_examples, crew.n_active, crew.n_params
         self.loss: Loss = as_loss(loss)
         self.penalty = as_penalty(penalty, crew.n_params)
@@ -78,6 +84,12 @@ class SpreadObjective(Objective):
     def log_n_outputs(self) -> float:
         shares = self.crew.shares
         return float(sum(p * one.log_n_outputs for p, one in zip(shares, self.crew.facts, strict=True)))
+
+    def scale_at_zero(self, most: int) -> Scale:
+        """The means over all pieces."""
+        loss = sum(p * one.at_zero.loss for p, one in zip(self.crew.shares, self.crew.facts, strict=True))
+        square = sum(p * one.at_zero.square for p, one in zip(self.crew.shares, self.crew.facts, strict=True))
+        return Scale(loss / square if square > 0.0 < loss else 1.0, loss, square)
 
     def curvature_at_zero(self, most: int) -> None:
         """The models are on the workers."""

@@ -51,7 +51,8 @@ def minimize(
     """
     with connected(client) as one:
         crew = crew_of(one, pieces, loss)
-        objective = SpreadObjective(crew, loss, penalty)
+        whole = [piece for piece in pieces if isinstance(piece, Piece)]
+        objective = SpreadObjective(crew, loss, penalty, (lambda: whole) if len(whole) == len(pieces) else None)
         chosen = solver_for(solver, objective)
         return minimize_here(
             objective,
@@ -96,7 +97,10 @@ class OfClient:
     thing: Any
 
     def __call__(self, home: Sequence[str]) -> Future:
-        return self.client.scatter(self.thing, workers=home, hash=False)
+        try:
+            return self.client.scatter(self.thing, workers=home, hash=False)
+        except KeyError:  # the worker has gone since
+            return self.client.scatter(self.thing, hash=False)
 
 
 @dataclass(frozen=True, eq=False)

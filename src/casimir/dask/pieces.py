@@ -15,7 +15,9 @@ from casimir.objective import Objective
 from casimir.penalties import Ridge
 from casimir.persistence.fingerprint import fingerprint
 from casimir.scores import Scores
-from casimir.solvers.at_zero import scale_at_zero
+from casimir.solvers.at_zero import Scale, scale_at_zero
+
+_SAMPLED = 20  # examples of a piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,9 @@ class Facts:
     parts          tokens, nodes or candidates
     nbytes         of its arrays
     log_n_outputs  the mean of log |Y_i|
-    square         mean |grad f_i(0)|^2 over a few examples, where the loss has dual steps; else 0
+    at_zero        what the gradients of a few examples at w = 0 tell, where the loss has dual steps
     digest         of the data
+    native         whether the core knows model, structure and loss
     refused        why it cannot be trained on; None: nothing
     """
 
@@ -59,8 +62,9 @@ class Facts:
     parts: int
     nbytes: int
     log_n_outputs: float
-    square: float
+    at_zero: Scale
     digest: str
+    native: bool
     refused: str | None
 
 
@@ -102,8 +106,9 @@ class Held:
             parts=_parts(layout_of(p.model)),
             nbytes=nbytes_of(p),
             log_n_outputs=objective.log_n_outputs(),
-            square=scale_at_zero(objective, 20).square if has_steps else 0.0,
+            at_zero=scale_at_zero(objective, _SAMPLED) if has_steps else Scale(1.0, 0.0, 0.0),
             digest=fingerprint((p.model, p.y, p.sample_weight)),
+            native=objective.is_native,
             refused=refused,
         )
 

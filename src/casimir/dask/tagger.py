@@ -14,8 +14,9 @@ from casimir.costs import Hamming
 from casimir.dask.clusters import connected
 from casimir.dask.crew import Crew
 from casimir.dask.objective import SpreadObjective
+from casimir.dask.pieces import Piece
 from casimir.dask.optimize import solver_for
-from casimir.dask.sentences import Look, Spread, hold_sentences, look, spread
+from casimir.dask.sentences import Look, Spread, hold_sentences, look, piece_of, spread
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label
 from casimir.estimators.predictor import ChainPredictor
@@ -92,7 +93,12 @@ class SequenceTagger(OrdinaryTagger):
         loss, total = self._loss_of(classes), sum(one.weight for one in looks)
         self.lam_ = self._default_lam(total, is_step=False) if self.lam is None else number_of(self.lam, "lam")
         crew = Crew(client, shards.origins, lambda sentences: (hold_sentences, sentences, features, classes, loss))
-        objective = SpreadObjective(crew, loss, self._penalty())
+
+        def whole() -> list[Piece]:
+            assert shards.whole is not None
+            return [piece_of(one, features, classes) for one in shards.whole()]
+
+        objective = SpreadObjective(crew, loss, self._penalty(), None if shards.whole is None else whole)
 
         def predictor(w: FloatArray) -> ChainPredictor:
             own, known = features.known(w, len(classes))

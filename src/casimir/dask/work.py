@@ -10,6 +10,8 @@ from casimir.dask.pieces import Facts, Held, Piece
 from casimir.dask.vectors import Sent
 from casimir.losses import Loss
 
+Task = Callable[..., Any]
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -37,6 +39,11 @@ def hold(piece: Piece, loss: Loss, threads: int) -> Held:
     held = Held(piece, loss, threads)
     assert held.objective is not None
     return held
+
+
+def weights(sent: Any) -> Any:
+    """What all pieces are looked at with in a round."""
+    return sent
 
 
 def facts(held: Held) -> Facts:
@@ -70,6 +77,3 @@ def add(a: Part, b: Part) -> Part:
         a.ell + b.ell,
         a.exact + b.exact,
     )
-
-
-Task = Callable[..., Any]
