@@ -20,6 +20,7 @@ LAYERS = [
     {"linearized"},
     {"solvers"},
     {"estimators", "torch"},
+    {"dask"},
     {"tasks", "compat"},
     {"experiments"},
     {"cli"},

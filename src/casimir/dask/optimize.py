@@ -10,10 +10,13 @@ import numpy as np
 from distributed import Client, Future
 
 from casimir.dask import work
+from casimir.dask.blocks import check_dual
+from casimir.dask.central import Central
 from casimir.dask.clusters import connected
 from casimir.dask.crew import Crew
 from casimir.dask.objective import SpreadObjective
 from casimir.dask.pieces import Piece
+from casimir.dask.sharded import Sharded
 from casimir.losses import as_loss
 from casimir.scores import FloatArray
 from casimir.solvers import LBFGS, Result
@@ -44,7 +47,8 @@ def minimize(
     pieces   a `Piece` each, or a Dask future of one, which stays where it is. There should be as many as the workers
              have threads at the least. The result depends on the pieces and their order, and on the seed; not on the
              number of workers, nor on which of them dies on the way
-    solver   "auto", or one that makes full passes: LBFGS(), GradientDescent(), Casimir(inner=LBFGS())
+    solver   "auto", "lbfgs", "central", "sharded", Central(), Sharded(), or one that makes full passes: LBFGS(),
+             GradientDescent(lipschitz=...), Casimir(inner=LBFGS())
     client   a `distributed.Client`, the address of a scheduler, or "local:4"; None: the client of this process
 
     The others are those of `casimir.minimize`, and so is the result, with its certified gap.
@@ -69,13 +73,24 @@ def minimize(
 
 
 def solver_for(solver: str | Solver, objective: SpreadObjective) -> Solver:
-    """The solver of that name; "auto" is the one that fits the loss."""
+    """The solver of that name. "auto" is LBFGS for a smooth loss, whose passes are exact whatever the number of workers.
+
+    For a hinge loss it is Central where the client has the examples as well, else Sharded; and LBFGS on a smoothed loss
+    where these have no steps: for penalties other than a square, and structures that the core does not know.
+    """
     if not isinstance(solver, str):
         check_solver(solver)
         return solver
-    if solver not in ("auto", "lbfgs"):
-        raise ValueError(f"solver={solver!r}; on many workers it must be 'auto', 'lbfgs', or a solver.")
-    return LBFGS()
+    if solver not in ("auto", "lbfgs", "central", "sharded"):
+        raise ValueError(f"solver={solver!r}; on many workers it must be 'auto', 'lbfgs', 'central', 'sharded', or a solver.")
+    if solver != "auto":
+        makers: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "central": Central, "sharded": Sharded}
+        return makers[solver]()
+    try:
+        check_dual(objective, "auto")
+    except TypeError:
+        return LBFGS()
+    return Sharded() if objective.whole is None else Central()
 
 
 def crew_of(client: Client, pieces: Sequence[Piece | Future], loss: Any) -> Crew:

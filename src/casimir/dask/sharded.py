@@ -134,7 +134,7 @@ class _Run:
             total, squares = aligned_zeros(len(self.g)), 0.0
             for one in found:
                 one.change.add_to(total)
-                squares += float(one.change.values @ one.change.values)
+                squares += dot(one.change.values, one.change.values)
             if squares > 0.0:
                 wanted = _SAFETY * dot(total, total) / squares
                 self.scale = min(max(0.5 * (self.scale + wanted), 1.0), float(len(found)))

@@ -19,6 +19,13 @@ from casimir.tasks.task import Given, opt
 from casimir.tasks.text import read_text
 
 
+def check_cluster(given: str) -> None:
+    """A ValueError for what cannot be the address of a cluster; Dask itself is not asked."""
+    kind, _, rest = given.partition(":")
+    if not (rest.isdecimal() and int(rest) > 0 if kind == "local" else "://" in given):
+        raise ValueError(f"{given!r} is not local:N, such as local:4, nor an address such as tcp://host:8786.")
+
+
 @dataclass(frozen=True)
 class Options:
     """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
@@ -63,6 +70,11 @@ class Options:
     )
     gazetteer: list[Path] | None = opt(
         "Names, one per line, with a type behind a tab or the file's name as type. Repeatable.", metavar="FILE"
+    )
+    dask: str | None = opt(
+        "Train on a Dask cluster: the address of its scheduler, or local:N for N processes on this machine.",
+        metavar="tcp://...|local:N",
+        check=check_cluster,
     )
 
 
