@@ -19,7 +19,7 @@ def client() -> Iterator[Any]:
     with warnings.catch_warnings(), dask.config.set({"distributed.worker.memory.spill": False}):
         warnings.filterwarnings("ignore", "Creating scratch directories")  # of a disk that is slow
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,
             Client(cluster, set_as_default=False) as one,
         ):
             yield one

@@ -28,7 +28,7 @@ def main() -> None:
     one, pieces = chain_pieces(400, 4)
     found = {}
     with (
-        LocalCluster(n_workers=KILLS + 1, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=KILLS + 1, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         victims = [worker.pid for worker in cluster.workers.values()][:KILLS]

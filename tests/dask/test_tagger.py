@@ -26,7 +26,7 @@ def test_fit_on_lists_is_that_of_one_process(client: Any, alone: cs.SequenceTagg
     many = SequenceTagger(client, loss="crf", tol=1e-11, shards=5).fit(X, Y)
     assert many.objective_ == pytest.approx(alone.objective_, rel=1e-10)
     assert many.gap_ <= 1e-11
-    assert many.coef_ == pytest.approx(alone.coef_, abs=1e-6)
+    assert np.abs(many.coef_ - alone.coef_).max() <= 1e-6
     assert many.predict(X) == alone.predict(X)
     many.save(tmp_path / "model")
     loaded = cs.load(tmp_path / "model")

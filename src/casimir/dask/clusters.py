@@ -35,7 +35,7 @@ def connected(given: Any) -> Iterator[Client]:
     kind, _, rest = given.partition(":")
     if kind == "local":
         with (
-            LocalCluster(n_workers=count_of(given), threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=count_of(given), threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             yield client

@@ -25,6 +25,7 @@ _FIRMER = 8.0  # times the kappa of one machine: local steps of several need sub
 _SAFETY = 1.2  # of the scale of local steps
 _PAIRS = 15  # dual points that the best bound is mixed of
 _FALL, _LONGEST_WAIT = 0.1, 25  # as for DualProximal: when F is evaluated
+_NOISY = 0.3  # share of the gap that block gaps are: above it an average may be better
 _QP_STEPS = 300
 
 
@@ -86,6 +87,7 @@ class _Run:
         self.g = aligned_zeros(objective.n_params)
         self.z, self.before = w0.copy(), w0.copy()
         self.w = aligned_zeros(objective.n_params)
+        self.mean, self.average_wins = aligned_zeros(objective.n_params), False
         combine(kappa / self.sigma, self.z, 0.0, self.g, out=self.w)
         self.scale = float(len(objective.crew))
         self.bound = Mixtures(self.lam)
@@ -100,14 +102,16 @@ class _Run:
             self.monitor.rest((k, last_k, last_predicted, correction, self))
             k += 1
             gap, ell = self._pass()
+            share = 6.0 / (k + 5.0)
+            combine(1.0 - share, self.mean, share, self.w, out=self.mean)
             dual = self.bound.after(DualPoint(self.g.copy(), ell))
             predicted = gap + ell + dot(self.g, self.w) + self.objective.penalty.value(self.w) - dual
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
             if self.monitor.is_last or (
                 self.monitor.is_due and (predicted <= enough or k - last_k >= _LONGEST_WAIT)
             ):
-                value = self.objective.value(self.w)
-                if self.monitor.epoch(self.w, objective=value, dual=dual, kappa=self.kappa):
+                value, done = self._report(dual, k > 2 and gap > _NOISY * predicted)
+                if done:
                     return
                 correction = (value - dual) / predicted if predicted > 0.0 and value > dual else 1.0
                 last_k, last_predicted = k, predicted
@@ -116,12 +120,23 @@ class _Run:
             self._recentre(k)
 
     def state(self) -> Any:
-        return [self.g, self.z, self.before, self.w, self.scale, self.bound.state(), self.crew.state()]
+        more = self.mean, self.average_wins, self.scale
+        return [self.g, self.z, self.before, self.w, *more, self.bound.state(), self.crew.state()]
 
     def _restore(self, state: Any) -> None:
-        self.g, self.z, self.before, self.w, self.scale, bound, crew = state
+        self.g, self.z, self.before, self.w, self.mean, self.average_wins, self.scale, bound, crew = state
         self.bound.restore(bound)
         self.crew.restore(crew)
+
+    def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
+        """The better of w and the average of the w's, which is looked at where w is noisy; once it has won, it alone."""
+        w = self.mean if self.average_wins else self.w
+        value = self.objective.value(w)
+        if is_noisy and not self.average_wins:
+            of_mean = self.objective.value(self.mean)
+            if of_mean < value:
+                w, value, self.average_wins = self.mean, of_mean, True
+        return value, self.monitor.epoch(w, objective=value, dual=dual, kappa=self.kappa)
 
     def _pass(self) -> tuple[float, float]:
         """(mean block gap of the visits, ell) after so many rounds."""
