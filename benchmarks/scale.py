@@ -1,8 +1,8 @@
 """Training on many workers: what one, two and more of them take, as ratios, and what a hundred would take, on paper.
 
-    python -m benchmarks.scale                  # measured here: workers of one thread each, against one process
-    python -m benchmarks.scale --passes         # passes to a gap of 1e-2 over 2, 4 and 8 shards, against one machine's
-    python -m benchmarks.scale --paper 13e6     # sizing for so many tokens, from constants that are measured first
+python -m benchmarks.scale                  # measured here: workers of one thread each, against one process
+python -m benchmarks.scale --passes         # passes to a gap of 1e-2 over 2, 4 and 8 shards, against one machine's
+python -m benchmarks.scale --paper 13e6     # sizing for so many tokens, from constants that are measured first
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,14 +48,12 @@ def pieces_of(data: problems.Problem, count: int, n: int | None = None, seed: in
     _, X = UsedFeatures.of(data.model.X[order])
     y, L = [data.y[i] for i in order], data.model.n_labels
     cuts = np.linspace(0, len(y), count + 1).astype(int).tolist()
-    return [
-        Piece(cs.LinearChainModel(X[a:b], L), cs.Chain(L), y[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    return [Piece(cs.LinearChainModel(X[a:b], L), cs.Chain(L), y[a:b]) for a, b in pairwise(cuts)]
 
 
-def spread(pieces: list[Piece], loss: object, lam: float) -> SpreadObjective:
+def spread(pieces: list[Piece], loss: cs.Hinge, lam: float) -> SpreadObjective:
     """The same numbers in this process."""
-    return SpreadObjective(Alone([Held(piece, loss, 1) for piece in pieces]), loss, lam, lambda: pieces)  # type: ignore[arg-type]
+    return SpreadObjective(Alone([Held(piece, loss, 1) for piece in pieces]), loss, lam, lambda: pieces)
 
 
 def measured(data: problems.Problem, copies: int) -> Constants:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,5 +36,5 @@ def chain_pieces(n: int, count: int, weights: bool = False) -> tuple[cs.Objectiv
 
     model, structure, y_all, own = part(0, n)
     cuts = np.linspace(0, n, count + 1).astype(int).tolist()
-    pieces = [Piece(*part(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    pieces = [Piece(*part(a, b)) for a, b in pairwise(cuts)]
     return cs.Objective(model, structure, cs.Hinge(cs.Hamming()), y_all, 1.0 / n, own), pieces

@@ -32,7 +32,8 @@ casimir::PassResult exact_pass(DualBlocks& blocks, Order order, bool pairwise, i
 
 double answered_pass(DualBlocks& blocks, Order order, std::span<const std::int32_t> labels, int steps,
                      const Penalty& penalty, double sigma, MutableVector w, MutableVector g) {
-  return blocks.answered_pass(order, labels, steps, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr)).gap;
+  return blocks.answered_pass(order, labels, steps, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr))
+      .gap;
 }
 
 double cached_pass(DualBlocks& blocks, Order order, int steps, double skip_below, const Penalty& penalty, double sigma,

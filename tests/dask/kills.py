@@ -1,4 +1,4 @@
-"""Trains on worker processes, five of which are killed on the way; prints JSON. Its own process: warnings are not errors."""
+"""Trains on worker processes, five of which are killed on the way; prints JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import casimir as cs
-from casimir.dask import Sharded, minimize
 from dask_problems import chain_pieces
 from distributed import Client, LocalCluster
+
+import casimir as cs
+from casimir.dask import Sharded, minimize
 
 KILLS = 5
 
@@ -41,9 +42,7 @@ def main() -> None:
                     shot.append(victims.pop())
                     threading.Timer(0.01, os.kill, (shot[-1], signal.SIGKILL)).start()
 
-            again = minimize(
-                pieces, loss, one.penalty, solver, tol=1e-5, epochs=40, client=client, callbacks=[shoot]
-            )
+            again = minimize(pieces, loss, one.penalty, solver, tol=1e-5, epochs=40, client=client, callbacks=[shoot])
             found[name] = {
                 "kills": len(shot),
                 "same": bool(np.array_equal(alone.w, again.w)) and alone.dual == again.dual,

@@ -9,15 +9,14 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'casimir[dask]'")
 
+from dask_problems import chain_pieces
+
 import casimir as cs
-from casimir.dask import Central, Piece, Sharded, minimize
-from casimir.dask import work
+from casimir.dask import Central, Piece, Sharded, minimize, work
 from casimir.dask.crew import Alone, Crew
 from casimir.dask.objective import SpreadObjective
 from casimir.dask.optimize import OfClient, crew_of
 from casimir.dask.pieces import Held
-
-from dask_problems import chain_pieces
 
 
 def with_loss(objective: cs.Objective, loss: Any, penalty: Any = None) -> cs.Objective:
@@ -96,7 +95,9 @@ def test_other_structures_train_as_well(client: Any) -> None:
         assert best.dual - 1e-9 <= found.objective <= best.objective * (1 + 2e-3)
 
 
-@pytest.mark.parametrize("solver", [cs.LBFGS(), Central(rounds=2), Sharded(rounds=2)], ids=["lbfgs", "central", "sharded"])
+@pytest.mark.parametrize(
+    "solver", [cs.LBFGS(), Central(rounds=2), Sharded(rounds=2)], ids=["lbfgs", "central", "sharded"]
+)
 def test_a_client_that_dies_goes_on_from_its_checkpoint(tmp_path: Any, solver: Any) -> None:
     one, pieces = chain_pieces(60, 3)
     loss = cs.Log() if isinstance(solver, cs.LBFGS) else one.loss
@@ -177,7 +178,9 @@ def test_a_worker_without_enough_memory_is_told_before_training(client: Any, mon
         return {address: {**one, "memory_limit": 1000} for address, one in known(crew).items()}
 
     monkeypatch.setattr(Crew, "workers", small)
-    with pytest.raises(MemoryError, match=r"may use 0 MB, and its shards and \d vectors of 412 weights per thread need"):
+    with pytest.raises(
+        MemoryError, match=r"may use 0 MB, and its shards and \d vectors of 412 weights per thread need"
+    ):
         crew_of(client, pieces, cs.Log())
 
 

@@ -9,10 +9,11 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'casimir[dask]'")
 
+from dask_problems import sentences
+
 import casimir as cs
 from casimir.dask import Central, SequenceTagger, Sharded
 from casimir.progress import Progress
-from dask_problems import sentences
 
 X, Y = sentences(60)
 

@@ -5,7 +5,7 @@
     SequenceTagger   a tagger that is trained so; what it has learned is an ordinary SequenceTagger's
     Central, Sharded the two schemes for hinge losses; log losses take LBFGS
 
-Only this package imports dask: pip install "casimir[dask]". Names are loaded when they are used, since workers come by here.
+Only this package imports dask: pip install "casimir[dask]". Names are loaded when they are used: workers come by.
 """
 
 import lazy_loader

@@ -15,8 +15,8 @@ from casimir._validate import positive_int
 def connected(given: Any) -> Iterator[Client]:
     """A client, which is closed at the end if it was opened here.
 
-    given  a Client; "tcp://host:8786", the address of a scheduler; "local:4", that many processes on this machine for as
-           long as it takes; None: the client that is open in this process
+    given  a Client; "tcp://host:8786", the address of a scheduler; "local:4", that many processes on this machine for
+           as long as it takes; None: the client that is open in this process
     """
     if given is None:
         try:
@@ -32,8 +32,7 @@ def connected(given: Any) -> Iterator[Client]:
             raise TypeError(f"client={given!r}; it must be a Dask client, the address of a scheduler, or 'local:4'.")
         yield given
         return
-    kind, _, rest = given.partition(":")
-    if kind == "local":
+    if given.startswith("local:"):
         with (
             LocalCluster(n_workers=count_of(given), threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
@@ -54,11 +53,3 @@ def count_of(given: str) -> int:
     if not number.isdecimal():
         raise ValueError(f"{given!r}; write local:N with a number of worker processes, such as local:4.")
     return positive_int(int(number), "the number of worker processes")
-
-
-def check_address(given: str) -> None:
-    """A ValueError for what no client can be made of."""
-    if given.startswith("local:"):
-        count_of(given)
-    elif "://" not in given:
-        raise ValueError(f"{given!r}; give local:N, or the address of a Dask scheduler such as tcp://host:8786.")

@@ -108,7 +108,7 @@ class Team:
                 raise TypeError(f"Shard {k} cannot be trained on by several workers: {one.refused}.")
             if one.n_params != facts[0].n_params:
                 raise ValueError(
-                    f"Shard {k} has {one.n_params} weights and shard 0 has {facts[0].n_params}; they must have the same."
+                    f"Shard {k} has {one.n_params} weights and shard 0 has {facts[0].n_params}; they must agree."
                 )
         self.weight = sum(one.weight for one in facts)
         self.n_examples = sum(one.n_examples for one in facts)
@@ -155,12 +155,15 @@ class Crew(Team):
     origins  what makes a future of each piece: called at the beginning, and again if a worker takes the piece with it
     prepare  (function, arguments): what makes a `Held` of a piece on its worker
 
-    Answers come by the number of the piece, and are summed up by it too: who computes what, and what comes first, change
-    nothing. A round in which a worker dies is done again.
+    Answers come by the number of the piece, and are summed up by it too: who computes what, and what comes first,
+    change nothing. A round in which a worker dies is done again.
     """
 
     def __init__(
-        self, client: Client, origins: Sequence[Callable[[Sequence[str]], Future]], prepare: Callable[[Future], tuple[Any, ...]]
+        self,
+        client: Client,
+        origins: Sequence[Callable[[Sequence[str]], Future]],
+        prepare: Callable[[Future], tuple[Any, ...]],
     ) -> None:
         self.client, self._origins, self._prepare = client, list(origins), prepare
         if not self._origins:
@@ -233,13 +236,17 @@ class Crew(Team):
         return found
 
     def _send(self, sent: Any) -> Future:
-        """One thing for all workers. It is a task, which Dask does again elsewhere when a worker dies with the result."""
+        """One thing for all workers. It is a task, which Dask does again when a worker dies with the result."""
         self.traffic.workers = len(self.workers())
         self.traffic.down += sent.__sizeof__() * self.traffic.workers
         self._round += 1
         with dask.config.set({_WARNING: "1TB"}):
             return self.client.submit(
-                work.weights, sent, key=f"casimir-weights-{self._id}-{self._round}", pure=False, priority=len(self._origins) + 1
+                work.weights,
+                sent,
+                key=f"casimir-weights-{self._id}-{self._round}",
+                pure=False,
+                priority=len(self._origins) + 1,
             )
 
     def _insist(self, make: Callable[[], Any]) -> Any:
@@ -252,8 +259,8 @@ class Crew(Team):
             except LOST as error:
                 if not left:
                     raise RuntimeError(
-                        f"A round was begun {_TRIES} times, and workers were lost each time ({error}). Look at the logs of "
-                        "the workers: those that run out of memory are killed."
+                        f"A round was begun {_TRIES} times, and workers were lost each time ({error}). Look at the logs "
+                        "of the workers: those that run out of memory are killed."
                     ) from error
                 _log.info("a worker was lost (%s); the round is done again", type(error).__name__)
                 self.traffic.redone += 1
@@ -271,7 +278,7 @@ class Crew(Team):
         return found
 
     def _home(self, k: int) -> list[str]:
-        """Where piece k goes to: pieces that follow one another go to one worker, whose share is that of its threads."""
+        """Where piece k goes to: neighbours go to one worker, whose share is that of its threads."""
         slots = [address for address, one in sorted(self.workers().items()) for _ in range(one["nthreads"])]
         if not slots:
             self._wait_for_a_worker()
@@ -285,6 +292,16 @@ class Crew(Team):
             raise RuntimeError(f"The Dask cluster has had no worker for {_PATIENCE:.0f} s. Start some.") from None
 
     def _place(self, k: int) -> Future:
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._place_once(k)
+            except LOST:
+                if not left:
+                    raise
+                self._wait_for_a_worker()
+        raise AssertionError("unreachable")
+
+    def _place_once(self, k: int) -> Future:
         home = self._home(k)
         function, *args = self._prepare(self._origins[k](home))
         return self.client.submit(
@@ -302,11 +319,13 @@ class Crew(Team):
         vectors = 8 * _VECTORS * self.facts[0].n_params
         for address, worker in self.workers().items():
             limit = worker.get("memory_limit") or 0
-            own = sum(f.nbytes for f, held in zip(self.facts, self.held, strict=True) if address in where.get(held.key, ()))
+            own = sum(
+                f.nbytes for f, held in zip(self.facts, self.held, strict=True) if address in where.get(held.key, ())
+            )
             needed = own + vectors * worker["nthreads"]
             if limit and needed > limit:
                 raise MemoryError(
                     f"The worker {worker.get('name') or address} may use {limit / 1e6:,.0f} MB, and its shards and "
-                    f"{_VECTORS} vectors of {self.facts[0].n_params:,} weights per thread need {needed / 1e6:,.0f} MB. Give "
-                    "it more memory, take more workers, or pack with fewer hash buckets."
+                    f"{_VECTORS} vectors of {self.facts[0].n_params:,} weights per thread need {needed / 1e6:,.0f} MB. "
+                    "Give it more memory, take more workers, or pack with fewer hash buckets."
                 )

@@ -27,9 +27,7 @@ class SpreadObjective(Objective):
     pieces. Single examples are never seen here, so that solvers which step from one to the next are refused.
     """
 
-    def __init__(
-        self, crew: Team, loss: Any, penalty: Any, whole: Callable[[], Sequence[Piece]] | None = None
-    ) -> None:
+    def __init__(self, crew: Team, loss: Any, penalty: Any, whole: Callable[[], Sequence[Piece]] | None = None) -> None:
         """whole: all pieces, where the client has them as well, for solvers that need them there."""
         self.crew, self.whole = crew, whole
         self.n_examples, self.n_active, self.n_params = crew.n_examples, crew.n_active, crew.n_params

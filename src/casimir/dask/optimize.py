@@ -73,7 +73,7 @@ def minimize(
 
 
 def solver_for(solver: str | Solver, objective: SpreadObjective) -> Solver:
-    """The solver of that name. "auto" is LBFGS for a smooth loss, whose passes are exact whatever the number of workers.
+    """The solver of that name. "auto" is LBFGS for a smooth loss, exact for any number of workers.
 
     For a hinge loss it is Central where the client has the examples as well, else Sharded; and LBFGS on a smoothed loss
     where these have no steps: for penalties other than a square, and structures that the core does not know.
@@ -82,7 +82,9 @@ def solver_for(solver: str | Solver, objective: SpreadObjective) -> Solver:
         check_solver(solver)
         return solver
     if solver not in ("auto", "lbfgs", "central", "sharded"):
-        raise ValueError(f"solver={solver!r}; on many workers it must be 'auto', 'lbfgs', 'central', 'sharded', or a solver.")
+        raise ValueError(
+            f"solver={solver!r}; on many workers it must be 'auto', 'lbfgs', 'central', 'sharded', or a solver."
+        )
     if solver != "auto":
         makers: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "central": Central, "sharded": Sharded}
         return makers[solver]()
@@ -127,8 +129,8 @@ class OfFuture:
     def __call__(self, home: Sequence[str]) -> Future:
         if self.future.status in ("cancelled", "lost"):
             raise RuntimeError(
-                f"The future {self.future.key!r} was lost with its worker, and Dask does not know how to make it again. Make "
-                "shards by client.submit or from bags rather than by client.scatter."
+                f"The future {self.future.key!r} was lost with its worker, and Dask does not know how to make it again. "
+                "Make shards by client.submit or from bags rather than by client.scatter."
             )
         return self.future
 

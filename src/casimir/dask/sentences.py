@@ -91,9 +91,7 @@ def _alone(y: Any, sample_weight: Any, what: str) -> None:
         raise ValueError(f"X is {what}; leave y and sample_weight out.")
 
 
-def _of_lists(
-    client: Client, X: Any, y: Any, sample_weight: Any, n_features: int | None, shards: int | None
-) -> Spread:
+def _of_lists(client: Client, X: Any, y: Any, sample_weight: Any, n_features: int | None, shards: int | None) -> Spread:
     packed = X if isinstance(X, PackedSequences) else pack(X, n_features)
     labels = LabelSequences.of(y, packed.offsets)
     _check_labels(labels)
@@ -143,8 +141,8 @@ class _OfPack:
 def _of_futures(client: Client, futures: Sequence[Future], n_features: int | None, what: str) -> Spread:
     if n_features is None:
         raise ValueError(
-            f"n_features=None numbers every feature, and no machine sees all of {what}. Give a number of hash buckets, or "
-            "pack the sentences first: cs.pack(..., n_features=None, out=DIR)."
+            f"n_features=None numbers every feature, and no machine sees all of {what}. Give a number of hash buckets, "
+            "or pack the sentences first: cs.pack(..., n_features=None, out=DIR)."
         )
     made = [
         client.submit(pack_shard, one, n_features, key=f"casimir-pack-{one.key}-{n_features}", pure=False)

@@ -34,7 +34,7 @@ class Sharded:
     """A proximal point method on pieces that keep their own dual variables.
 
     In a round every worker makes dual steps on a share of its examples, with an oracle call each, and then between
-    outputs that it knows; what that changes is summed up, one vector per piece. As the others move at the same time, local
+    outputs that it knows; what that changes is summed up, one vector per piece. As others move at the same time, local
     steps are as long as if w answered s times as much: s follows 1.2 |sum of changes|^2 / sum |change|^2, from 1, where
     changes are orthogonal, to the number of pieces. The centre moves at the end of a pass, beyond w by the momentum
     (1 - sqrt q) / (1 + sqrt q), q = lam / (lam + kappa). The bound is the best of mixtures of the last 15 dual points.
@@ -44,8 +44,8 @@ class Sharded:
     kappa          None: eight times that of DualProximal
 
     Pieces should be as many as the workers have threads, and examples in random order among them. What it takes grows
-    with the number of pieces. A worker that dies takes its dual variables along; they are made anew from what the client
-    keeps in a file since the beginning of the pass.
+    with the number of pieces. A worker that dies takes its dual variables along; they are made anew from what the
+    client keeps in a file since the beginning of the pass.
     """
 
     starts_at_zero: ClassVar[bool] = True
@@ -107,9 +107,7 @@ class _Run:
             dual = self.bound.after(DualPoint(self.g.copy(), ell))
             predicted = gap + ell + dot(self.g, self.w) + self.objective.penalty.value(self.w) - dual
             enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
-            if self.monitor.is_last or (
-                self.monitor.is_due and (predicted <= enough or k - last_k >= _LONGEST_WAIT)
-            ):
+            if self.monitor.is_last or (self.monitor.is_due and (predicted <= enough or k - last_k >= _LONGEST_WAIT)):
                 value, done = self._report(dual, k > 2 and gap > _NOISY * predicted)
                 if done:
                     return
@@ -129,7 +127,7 @@ class _Run:
         self.crew.restore(crew)
 
     def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
-        """The better of w and the average of the w's, which is looked at where w is noisy; once it has won, it alone."""
+        """The better of w and the average of the w's, looked at where w is noisy; once it has won, it alone."""
         w = self.mean if self.average_wins else self.w
         value = self.objective.value(w)
         if is_noisy and not self.average_wins:
@@ -336,7 +334,7 @@ def restore(held: Held, run: str, at: int, share: float, state: Any) -> None:
 
 
 class Mixtures:
-    """The best lower bound over mixtures of the last dual points: max <b, a> - |sum a_j g_j|^2 / (2 lam) over the simplex.
+    """The best bound over mixtures of the last dual points: max <b, a> - |sum a_j g_j|^2 / (2 lam) over the simplex.
 
     What is mixed stays feasible, so the bound holds however well that is maximised.
     """

@@ -14,8 +14,8 @@ from casimir.costs import Hamming
 from casimir.dask.clusters import connected
 from casimir.dask.crew import Crew
 from casimir.dask.objective import SpreadObjective
-from casimir.dask.pieces import Piece
 from casimir.dask.optimize import solver_for
+from casimir.dask.pieces import Piece
 from casimir.dask.sentences import Look, Spread, hold_sentences, look, piece_of, spread
 from casimir.estimators.compact import UsedFeatures
 from casimir.estimators.labels import Label
@@ -108,7 +108,8 @@ class SequenceTagger(OrdinaryTagger):
 
         def called(row: Any, w: FloatArray) -> bool:
             shards.unchanged()
-            return any([callback(row, predictor(w)) is True for callback in callbacks])
+            wants_to_stop = [callback(row, predictor(w)) is True for callback in callbacks]  # all of them are called
+            return any(wants_to_stop)
 
         self.solver_, self.names_ = solver_for(self.solver, objective), None
         for callback in callbacks:
@@ -149,7 +150,9 @@ class SequenceTagger(OrdinaryTagger):
         if X_dev is not None or y_dev is not None:
             raise ValueError("X_dev and y_dev are not for many workers; score the model afterwards, or in a callback.")
         if memory is not None:
-            raise ValueError("memory is what one machine may use for a pack; workers have their own limits. Leave it out.")
+            raise ValueError(
+                "memory is what one machine may use for a pack; workers have their own limits. Leave it out."
+            )
 
 
 def _looks(client: Client, shards: Spread) -> list[Look]:
