@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,3 +104,46 @@ def test_a_bad_client_is_one_sentence() -> None:
         SequenceTagger().fit(X, Y)
     with pytest.raises(TypeError, match="it must be a Dask client"):
         SequenceTagger(3).fit(X, Y)
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """What `fit` asks of a pack: shards on storage that every worker sees, chosen by `select`."""
+
+    chosen: tuple[int, ...]
+    n_features: int = 97
+    labels: tuple[str, ...] = ("D", "C", "B", "A")
+    is_complete: bool = True
+    vocabulary: None = None
+    manifest: None = None
+    folder: str = "here"
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        return self.chosen
+
+    @property
+    def shards(self) -> list[Any]:
+        found = []
+        for k in self.chosen:
+            numbers = [self.labels.index(label) for own in Y[k::2] for label in own]
+            X_k = cs.pack(X[k::2], self.n_features)
+            found.append(SimpleNamespace(X=X_k, labels=np.array(numbers, dtype=np.int32), weights=None))
+        return found
+
+    def select(self, shards: list[int]) -> OnDisk:
+        return replace(self, chosen=tuple(self.chosen[k] for k in shards))
+
+    def check_unchanged(self) -> None:
+        pass
+
+
+def test_shards_on_storage_are_read_by_the_workers(client: Any) -> None:
+    one = cs.SequenceTagger(n_features=97, tol=1e-3).fit(X, Y)
+    many = SequenceTagger(client, solver=Central(rounds=2), tol=1e-3).fit(OnDisk((0, 1)))
+    assert one.dual_ - 1e-12 <= many.objective_ <= one.objective_ * (1 + 2e-3)
+    assert many.classes_.tolist() == ["A", "B", "C", "D"]
+    with pytest.raises(ValueError, match="leave y and sample_weight out"):
+        SequenceTagger(client).fit(OnDisk((0,)), Y)
+    with pytest.raises(ValueError, match="is incomplete"):
+        SequenceTagger(client).fit(replace(OnDisk((0,)), is_complete=False))

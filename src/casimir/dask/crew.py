@@ -259,8 +259,8 @@ class Crew(Team):
             except LOST as error:
                 if not left:
                     raise RuntimeError(
-                        f"A round was begun {_TRIES} times, and workers were lost each time ({error}). Look at the logs "
-                        "of the workers: those that run out of memory are killed."
+                        f"A round was begun {_TRIES} times, and workers were lost each time ({error}). Look at the "
+                        "logs of the workers: those that run out of memory are killed."
                     ) from error
                 _log.info("a worker was lost (%s); the round is done again", type(error).__name__)
                 self.traffic.redone += 1

@@ -129,8 +129,8 @@ class OfFuture:
     def __call__(self, home: Sequence[str]) -> Future:
         if self.future.status in ("cancelled", "lost"):
             raise RuntimeError(
-                f"The future {self.future.key!r} was lost with its worker, and Dask does not know how to make it again. "
-                "Make shards by client.submit or from bags rather than by client.scatter."
+                f"The future {self.future.key!r} was lost with its worker, and Dask does not know how to make it "
+                "again. Make shards by client.submit or from bags rather than by client.scatter."
             )
         return self.future
 

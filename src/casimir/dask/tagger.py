@@ -174,7 +174,7 @@ def _numbering(looks: list[Look]) -> tuple[UsedFeatures, tuple[Label, ...]]:
         raise ValueError(f"The shards have {sorted(n_features)} features; all must be packed with the same n_features.")
     used = reduce(np.bitwise_or, [one.used for one in looks])
     features = UsedFeatures.of_seen(np.unpackbits(used, count=looks[0].n_features).astype(np.bool_))
-    distinct = list(dict.fromkeys(label for one in looks for label in one.distinct))
+    distinct: Any = list(dict.fromkeys(label for one in looks for label in one.distinct))
     try:
         return features, tuple(sorted(distinct))
     except TypeError:
