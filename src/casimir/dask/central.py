@@ -37,7 +37,7 @@ class Central:
     starts_at_zero: ClassVar[bool] = True
 
     rounds: int = 8
-    cached_passes: int = 1
+    cached_passes: int = 2
     kappa: float | None = None
 
     def __post_init__(self) -> None:
