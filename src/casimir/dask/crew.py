@@ -34,7 +34,7 @@ class Traffic:
     """What training has cost so far.
 
     down, up   bytes of what was sent to every worker, and of what came back to the client
-    passes     oracle calls over all examples
+    oracles    oracle calls
     redone     rounds that were done again because a worker was lost
     """
 
