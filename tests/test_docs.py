@@ -34,6 +34,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("experiments/*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+HAS_DASK = importlib.util.find_spec("distributed") is not None
 NEED_TORCH = {"torch.md", "bilstm_chain.py"}
 SMOKE = "casimir experiment run smoke"  # the tests of experiments run all of it, here a part will do
 QUICK = {"bilstm_chain.py": ["--epochs", "1", "--sentences", "64"]}  # arguments of examples that take long
@@ -51,11 +52,11 @@ def blocks(page: Path, language: str) -> list[tuple[int, str]]:
 def run_python(page: Path) -> dict[str, Any]:
     """The namespace that the page's blocks leave; errors point to the line of the page.
 
-    A block that imports casimir.torch is left out where there is no PyTorch.
+    A block that imports casimir.torch or casimir.dask is left out where there is no PyTorch, or no Dask.
     """
     namespace: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
     for line, text in blocks(page, "python"):
-        if "casimir.torch" in text and not HAS_TORCH:
+        if ("casimir.torch" in text and not HAS_TORCH) or ("casimir.dask" in text and not HAS_DASK):
             continue
         exec(compile("\n" * (line - 1) + text, str(page), "exec", dont_inherit=True), namespace)
     return namespace

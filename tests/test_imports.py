@@ -9,7 +9,7 @@ from pathlib import Path
 
 import casimir
 
-HEAVY = {"cv2", "matplotlib", "rich", "scipy", "sklearn", "torch"}
+HEAVY = {"cv2", "dask", "distributed", "matplotlib", "rich", "scipy", "sklearn", "torch"}
 SCRIPT = """
 import sys
 {code}

@@ -21,6 +21,7 @@ LAYERS = [
     {"linearized"},
     {"solvers"},
     {"estimators", "torch"},
+    {"dask"},
     {"tasks", "compat"},
     {"experiments"},
     {"cli"},

@@ -27,9 +27,11 @@ MODULES = [
     "casimir.testing",
     "casimir.datasets",
     "casimir.torch",
+    "casimir.dask",
     *TASKS,
 ]
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+HAS_DASK = importlib.util.find_spec("distributed") is not None
 PRIVATE = re.compile(r"\b(?:from|import)\s+(casimir(?:\.\w+)*\._\w+|casimir\s+import\s+.*\b_\w+)")
 
 pytestmark = pytest.mark.skipif(not EXTENSIONS.exists(), reason="needs the source tree")
@@ -38,8 +40,8 @@ pytestmark = pytest.mark.skipif(not EXTENSIONS.exists(), reason="needs the sourc
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
     """docs/_ext/public_names.py, by which the pages are written."""
-    if not HAS_TORCH:
-        pytest.skip("the reference has a page of casimir.torch")
+    if not (HAS_TORCH and HAS_DASK):
+        pytest.skip("the reference has pages of casimir.torch and casimir.dask")
     sys.path.insert(0, str(EXTENSIONS))
     try:
         return importlib.import_module("public_names")
@@ -51,6 +53,8 @@ def public(module: str) -> dict[str, Any]:
     """The public names of a module, without the modules among them."""
     if module == "casimir.torch" and not HAS_TORCH:
         pytest.skip("needs PyTorch")
+    if module == "casimir.dask" and not HAS_DASK:
+        pytest.skip("needs Dask")
     home = importlib.import_module(module)
     values = {name: getattr(home, name) for name in getattr(home, "__all__", [])}
     return {name: value for name, value in values.items() if not inspect.ismodule(value)}

@@ -30,6 +30,12 @@ casimir::PassResult exact_pass(DualBlocks& blocks, Order order, bool pairwise, i
                            checked(blocks.problem(), order, penalty, sigma, w, g, average));
 }
 
+double answered_pass(DualBlocks& blocks, Order order, std::span<const std::int32_t> labels, int steps,
+                     const Penalty& penalty, double sigma, MutableVector w, MutableVector g) {
+  return blocks.answered_pass(order, labels, steps, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr))
+      .gap;
+}
+
 double cached_pass(DualBlocks& blocks, Order order, int steps, double skip_below, const Penalty& penalty, double sigma,
                    MutableVector w, MutableVector g) {
   return blocks.cached_pass(order, steps, skip_below, checked(blocks.problem(), order, penalty, sigma, w, g, nullptr))
@@ -96,6 +102,9 @@ void bind_dual(nb::module_& m) {
       .def("cached_pass", &cached_pass, ReleaseGil(), nb::arg("order"), nb::arg("steps"), nb::arg("skip_below"),
            nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
            "The mean block gap; moves weight between cached outputs only.")
+      .def("answered_pass", &answered_pass, ReleaseGil(), nb::arg("order"), nb::arg("labels"), nb::arg("steps"),
+           nb::arg("penalty"), nb::arg("sigma"), nb::arg("w"), nb::arg("g").none(),
+           "The mean block gap; labels are the oracle's answers for the examples of the order, given elsewhere.")
       .def("state", &state_of, "All that the next passes depend on: ell and arrays.")
       .def("restore", &restore, nb::arg("ell"), nb::arg("gaps"), nb::arg("counts"), nb::arg("weights"),
            nb::arg("outputs"), nb::arg("tabulated"), nb::arg("products"), "Of new blocks: go on from such a state.");

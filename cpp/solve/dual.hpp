@@ -81,6 +81,10 @@ class DualBlocks {
   /// The same between cached outputs only, without oracle calls.
   virtual PassResult cached_pass(std::span<const std::int64_t> order, int steps, double skip_below,
                                  const DualIterate& iterate) = 0;
+  /// The same with outputs that an oracle gave elsewhere, maybe at other weights: the labels of each example of
+  /// `order`, one after another. With steps = 0 nothing moves, and the gap is that of the iterate.
+  virtual PassResult answered_pass(std::span<const std::int64_t> order, std::span<const std::int32_t> labels, int steps,
+                                   const DualIterate& iterate) = 0;
   virtual const Problem& problem() const = 0;
   /// sum_i p_i <alpha_i, ell_i>
   virtual double ell() const = 0;

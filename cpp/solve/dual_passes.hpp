@@ -69,6 +69,23 @@ class DualPasses : public DualBlocks {
     return {mean_gap(), 0, visits};
   }
 
+  PassResult answered_pass(std::span<const std::int64_t> order, std::span<const std::int32_t> labels, int steps,
+                           const DualIterate& iterate) final {
+    check_answers(order, labels);
+    const auto count = static_cast<std::int64_t>(order.size());
+    const std::int32_t* answer = labels.data();
+    for (std::int64_t visit = 0; visit < count; ++visit) {
+      const std::int64_t i = order[static_cast<std::size_t>(visit)];
+      prefetch(order.data(), visit, count, iterate.w, true);
+      remember(i, answer);
+      answer += output_size(i);
+      rescore(i, iterate.w);
+      update_gap(i);
+      if (steps > 0) pairwise_steps(i, steps, visit_point(problem_, i, iterate));
+    }
+    return {mean_gap(), 0, count};
+  }
+
   const Problem& problem() const final { return problem_; }
   double ell() const final { return ell_; }
 
@@ -205,6 +222,22 @@ class DualPasses : public DualBlocks {
     average->mass += average->next_weight;
     average->ell_sum += average->next_weight * ell_;
     average->next_weight += 1.0;
+  }
+
+  /// Labels of one output of example i.
+  std::size_t output_size(std::int64_t i) const { return block(i).outputs().size() / block(i).weight.size(); }
+
+  /// Before anything is changed: whether there is an output for every example, and nothing else.
+  void check_answers(std::span<const std::int64_t> order, std::span<const std::int32_t> labels) const {
+    std::size_t at = 0;
+    for (const std::int64_t i : order) {
+      const std::size_t end = at + output_size(i);
+      if (end > labels.size()) throw std::invalid_argument("there are too few labels for the examples of the order.");
+      const auto count = label_count(i);
+      for (; at < end; ++at)
+        if (labels[at] < 0 || labels[at] >= count) throw std::invalid_argument("an answer has a label that is none.");
+    }
+    if (at != labels.size()) throw std::invalid_argument("there are too many labels for the examples of the order.");
   }
 
   /// max_k scores_k - <weight, scores>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ class Progress:
     metrics   name -> function of the current predictor, such as {"dev F1": ...}
     console   where to write; None is stderr
 
-    `last` holds the metrics of the last evaluation.
+    `last` holds the metrics of the last evaluation. `more` gives what else a line tells; a training may set it.
     """
 
     def __init__(self, metrics: Mapping[str, Metric] | None = None, console: Console | None = None) -> None:
@@ -31,6 +31,7 @@ class Progress:
         self._console = console if console is not None else Console(stderr=True)
         self._bar: Bar | None = None
         self.last: dict[str, float] = {}
+        self.more: Callable[[], Sequence[str]] = tuple
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -67,4 +68,5 @@ class Progress:
         measure = f"{name} [bold]{value:.1e}[/]" if styled else f"{name} {value:.1e}"
         parts = [f"epoch {row.epoch:2d}", f"objective {row.objective:.5f}", measure]
         parts += [f"{name} {value:.4f}" for name, value in self.last.items()]
+        parts += self.more()
         return "  ".join(parts) if styled else "  ".join([*parts, f"{row.seconds:.1f} s"])

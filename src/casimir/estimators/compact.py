@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from casimir._native import core
 from casimir.estimators.known_features import KnownFeatures
@@ -12,7 +13,16 @@ from casimir.features import PackedSequences
 from casimir.models.weight_rows import WeightRows
 from casimir.scores import FloatArray, IntArray
 
+BoolArray = npt.NDArray[np.bool_]
+
 _WORTH_IT = 0.7  # share of used features below which the smaller weights pay for the detour
+
+
+def seen_in(X: PackedSequences) -> BoolArray:
+    """bool[n_features]: which features some token of X has."""
+    seen = np.zeros(X.n_features, dtype=np.bool_)
+    seen[X.indices] = True
+    return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +46,28 @@ class UsedFeatures:
         """
         if min_frequency > 1:
             return cls._frequent(X, min_frequency)
-        seen = np.zeros(X.n_features, dtype=np.bool_)
-        seen[X.indices] = True
+        features = cls.of_seen(seen_in(X))
+        return features, features.numbered(X, overwrite=overwrite)
+
+    @classmethod
+    def of_seen(cls, seen: BoolArray) -> UsedFeatures:
+        """Those that are marked in bool[n_features]."""
         used = np.flatnonzero(seen)
-        if not 0 < len(used) < _WORTH_IT * X.n_features:
-            return cls(X.n_features, None), X
+        return cls(len(seen), used if 0 < len(used) < _WORTH_IT * len(seen) else None)
+
+    def numbered(self, X: PackedSequences, *, overwrite: bool = False) -> PackedSequences:
+        """X, which has no other features, with the numbers of these."""
+        if self.used is None:
+            return X
         number = np.zeros(X.n_features, dtype=np.uint32)
-        number[used] = np.arange(len(used), dtype=np.uint32)
+        number[self.used] = np.arange(len(self.used), dtype=np.uint32)
         indices = X.indices if overwrite else X.indices.copy()
         core.renumber(indices, number)
-        small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(used), edges=X.edges)
+        small = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, len(self.used), edges=X.edges)
         if overwrite:
             object.__setattr__(X, "indices", indices[:0].copy())
             object.__setattr__(X, "values", None)
-        return cls(X.n_features, used), small
+        return small
 
     @classmethod
     def _frequent(cls, X: PackedSequences, min_frequency: int) -> tuple[UsedFeatures, PackedSequences]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -99,6 +99,8 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
     >>> SequenceTagger(n_features=None).fit(tokens, y).predict(tokens[:1])
     [['D', 'N']]
     """
+
+    not_saved: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -31,12 +31,17 @@ if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need
 KIND = "sequence-tagger"
 
 
+def _saved(tagger: SequenceTagger) -> dict[str, Any]:
+    """The parameters, but for those of a subclass that say where training runs."""
+    return {k: v for k, v in tagger.get_params(deep=False).items() if k not in tagger.not_saved}
+
+
 def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """(meta, arrays) of a fitted tagger."""
     predictor: ChainPredictor = tagger.predictor_
     meta = {
         "classes": [json_label(label) for label in predictor.classes],
-        "parameters": encode_parameters(tagger.get_params(deep=False)),
+        "parameters": encode_parameters(_saved(tagger)),
         "hash_version": HASH_VERSION if predictor.vocabulary is None else None,
         "lam": tagger.lam_,
         "temperature": predictor.temperature,

@@ -404,6 +404,13 @@ class FusedDualBlocks:
     def cached_pass(self, order: IntArray, steps: int, skip_below: float, iterate: DualIterate) -> float:
         return float(self._blocks.cached_pass(order, steps, skip_below, *_arguments(iterate)))
 
+    def answered_pass(self, order: IntArray, labels: Any, steps: int, iterate: DualIterate) -> float:
+        """As an exact pass with pairwise steps, on answers that an oracle gave elsewhere: int32, in the given order.
+
+        Returns the mean block gap; with steps=0 nothing moves, and it is that of the iterate.
+        """
+        return float(self._blocks.answered_pass(order, labels, steps, *_arguments(iterate)))
+
     def state(self) -> Any:
         return self._blocks.state()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,12 @@ def scale_at_zero(objective: Objective, most: int = _SAMPLED) -> Scale:
     """Of `most` examples, a fifth where that is fewer, and all if there are hardly any.
 
     They are the same whatever the seed of a run is: "auto" asks for this, then the solver, and they are looked at once.
+    An objective whose examples are elsewhere tells it itself, by a method of this name.
     """
+    own: Any = getattr(objective, "scale_at_zero", None)
+    if own is not None:
+        elsewhere: Scale = own(most)
+        return elsewhere
     size = min(most, max(_LEAST, objective.n_active // _SHARE), objective.n_active)
     name = f"scale at zero of {size} examples"
     if name not in objective.known_of_losses:

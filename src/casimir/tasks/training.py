@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from casimir.errors import Intractable
@@ -134,11 +135,19 @@ class Training:
         """The number of epochs at most, or the task's own."""
         return default if self.epochs is None else self.epochs
 
-    def tagger(self, lam: float, **parameters: Any) -> SequenceTagger:
-        """A tagger that is trained in this way; `lam` is the task's own default."""
+    def tagger(self, lam: float, *, cluster: str | None = None, **parameters: Any) -> SequenceTagger:
+        """A tagger that is trained in this way; `lam` is the task's own default.
+
+        cluster  the address of a Dask scheduler, or "local:4"; None: in this process
+        """
         from casimir.estimators.sequence_tagger import SequenceTagger  # scikit-learn takes a second to load
 
-        return SequenceTagger(
+        make: Any = SequenceTagger
+        if cluster is not None:
+            from casimir import dask
+
+            make = partial(dask.SequenceTagger, cluster)
+        tagger: SequenceTagger = make(
             lam=self.lam_or(lam),
             solver=self.solver,
             tol=self.tol,
@@ -147,6 +156,7 @@ class Training:
             checkpoint=self.checkpoint,
             **parameters,
         )
+        return tagger
 
 
 DEFAULT = Training()

@@ -24,6 +24,13 @@ _BUCKETS = {"default": DEFAULT_N_FEATURES, "pairs": 2**21, "chunks": 2**20, "pap
 _OWN_BUCKETS = 2**20  # of templates of the user's own
 
 
+def check_cluster(given: str) -> None:
+    """A ValueError for what cannot be the address of a cluster; Dask itself is not asked."""
+    kind, _, rest = given.partition(":")
+    if not (rest.isdecimal() and int(rest) > 0 if kind == "local" else "://" in given):
+        raise ValueError(f"{given!r} is not local:N, such as local:4, nor an address such as tcp://host:8786.")
+
+
 @dataclass(frozen=True)
 class Options:
     """What `casimir train tag` takes; `ner`, `pos` and `chunk` take the same with other defaults."""
@@ -74,6 +81,11 @@ class Options:
     )
     memory: str | None = opt(
         "With --pack: how much memory training may take, such as 2GB. Default: as much as it needs.", metavar="SIZE"
+    )
+    dask: str | None = opt(
+        "Train on a Dask cluster: the address of its scheduler, or local:N for N processes on this machine.",
+        metavar="tcp://...|local:N",
+        check=check_cluster,
     )
 
 

@@ -143,6 +143,7 @@ def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> SequenceTa
     labels = {one for tags in corpus.labels_for(Scheme(o.scheme) if corpus.scheme else None) for one in tags}
     return fit.training(len(corpus)).tagger(
         _LAM / len(corpus),
+        cluster=o.dask,
         loss=o.loss,
         n_features=buckets_of(o, features),
         label_costs=None if o.cost is None else label_costs(o.cost, labels),
