@@ -16,7 +16,14 @@ import casimir
 import casimir.tasks
 
 # Modules with names of their own that `casimir` does not export.
-MORE = ["casimir.torch", "casimir.dask", "casimir.experiments", "casimir.plotting", "casimir.testing", "casimir.datasets"]
+MORE = [
+    "casimir.torch",
+    "casimir.dask",
+    "casimir.experiments",
+    "casimir.plotting",
+    "casimir.testing",
+    "casimir.datasets",
+]
 # Methods without a docstring of their own do what their interface says.
 INTERFACES = [
     "casimir.structures.base.Structure",
