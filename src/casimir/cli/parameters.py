@@ -65,7 +65,7 @@ def _checked(opt: Opt) -> Callable[[Any], Any] | None:
         if given is not None and opt.choices and given not in opt.choices:
             raise typer.BadParameter(f"{given!r} is not one of {', '.join(opt.choices)}.")
         try:
-            if opt.check is not None:
+            if given is not None and opt.check is not None:
                 opt.check(given)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
