@@ -84,7 +84,7 @@ class Options:
     )
     dask: str | None = opt(
         "Train on a Dask cluster: the address of its scheduler, or local:N for N processes on this machine.",
-        metavar="tcp://...|local:N",
+        metavar="ADDRESS",
         check=check_cluster,
     )
 
