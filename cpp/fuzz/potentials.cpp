@@ -35,7 +35,9 @@ void potentials(Bytes input) {
   casimir::PotentialBlocks blocks(*made.problem, mu, eta), twin(*made.problem, mu, eta);
   for (std::int64_t k = input.between(0, 3); k > 0; --k) pass(blocks, w);
 
-  std::vector<double> potentials = blocks.potentials(), marginals = blocks.marginals(), numbers = blocks.numbers();
+  const auto copied = [](const auto& values) { return std::vector<double>(values.begin(), values.end()); };
+  std::vector<double> potentials = copied(blocks.potentials()), marginals = copied(blocks.marginals()),
+                      numbers = blocks.numbers();
   twin.restore(potentials, marginals, numbers);
   std::vector<double> other = w;
   pass(blocks, w);
