@@ -12,7 +12,7 @@ from benchmarks.table import Row, ms, times
 from casimir._native import core
 from casimir.costs import Hamming
 from casimir.models.linear import LinearChainModel
-from casimir.problems import core_problem
+from casimir.problems import Combination, Truth, core_problem
 from casimir.structures import Chain
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ ORACLES = {
 def problem_of(workload: Workload) -> Any:
     """The core's problem, whose passes write into memory that is there already."""
     labels = len(workload.classes)
-    return core_problem(LinearChainModel(workload.X, labels), Chain(labels), Hamming(), workload.y, None)
+    given = Combination(Chain(labels), Hamming(), workload.y, Truth(workload.y))
+    return core_problem(LinearChainModel(workload.X, labels), given)
 
 
 def oracle_medians(context: Context) -> dict[str, float]:

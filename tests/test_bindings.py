@@ -11,7 +11,7 @@ import pytest
 import casimir as cs
 from casimir._native import core
 from casimir.models import LinearCandidateModel, LinearChainModel
-from casimir.problems.fused import core_problem
+from casimir.problems import Combination, Truth, core_problem
 
 I64 = np.int64
 
@@ -119,7 +119,7 @@ def test_a_small_mu_gives_the_max(kind: str, mu: float) -> None:
 def problem() -> Any:
     X = cs.pack([[{"a": 1.0}, {"b": 1.0}], [{"a": 2.0}]], n_features=7)
     y = [np.array([0, 1]), np.array([1])]
-    made = core_problem(LinearChainModel(X, 2), cs.Chain(2), cs.Hamming(), y)
+    made = core_problem(LinearChainModel(X, 2), Combination(cs.Chain(2), cs.Hamming(), y, Truth(y)))
     assert made is not None
     return made
 

@@ -72,4 +72,4 @@ def test_a_fit_takes_no_detours() -> None:
     """It passed 172 functions in 34 files once. Raise the limits only for what a fit cannot do without."""
     passed = way()
     assert len(passed) <= 175
-    assert len({code.co_filename for code in passed}) <= 39
+    assert len({code.co_filename for code in passed}) <= 41

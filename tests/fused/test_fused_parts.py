@@ -18,9 +18,9 @@ from casimir.duality import DualPoint
 from casimir.errors import Intractable
 from casimir.models import LinearPartsModel
 from casimir.models.linear_graph import EdgeRows, LinearGraphModel
+from casimir.problems import Combination, FusedProblem, core_problem, core_smoothing
 from casimir.problems.base import Truth
 from casimir.problems.composed import ComposedProblem
-from casimir.problems.fused import FusedProblem, core_problem, core_smoothing
 from casimir.scores import Scores, offsets_of
 from casimir.smoothing import L2, Entropy, Hard
 from casimir.solvers.bcfw import dual_start
@@ -146,9 +146,15 @@ TIED = {
 SOLVERS = [cs.SGD(), cs.SVRG(), cs.SAGA(), cs.BCFW(), cs.DualProximal()]
 
 
+def core_of(case: Case, truth: Truth | None = None, offset: Scores | None = None) -> Any:
+    """The core's Problem; the truth is y unless it is given."""
+    given = Combination(case.structure, case.cost, case.y, Truth(case.y) if truth is None else truth, offset)
+    return core_problem(case.model, given)
+
+
 def problems(case: Case, scales: Any = None, truth: Any = None) -> tuple[ComposedProblem, FusedProblem]:
     given = case.model, case.structure, case.cost, case.y
-    found = core_problem(*given, None, truth)
+    found = core_of(case, truth)
     assert found is not None
     return ComposedProblem(*given, None, scales, truth), FusedProblem(found, 2, scales)
 
@@ -197,7 +203,7 @@ def test_decoded_outputs_are_those_of_the_structure(any_case: Case) -> None:
 
 
 def test_passes_give_the_same_bits_on_any_number_of_threads(case: Case) -> None:
-    problem = core_problem(case.model, case.structure, case.cost, case.y)
+    problem = core_of(case)
     results = []
     for threads in (1, 2, 3, 7):
         gradient = np.empty(problem.n_params)
@@ -243,7 +249,7 @@ def test_oracles_that_are_asked_together_follow_the_composed_path(case: Case, at
     runs = []
     for threads in (0, 1, 2, 3, 7):
         rng = np.random.default_rng(4)
-        problem = FusedProblem(core_problem(*given), threads, at_once=at_once) if threads else slow
+        problem = FusedProblem(core_of(case), threads, at_once=at_once) if threads else slow
         runs.append(together(case, problem, partial(rng.permutation, N), 8))
     np.testing.assert_allclose(runs[1], runs[0], atol=1e-10)
     for run in runs[2:]:
@@ -254,14 +260,14 @@ def test_an_example_that_is_drawn_twice_in_a_round_gives_the_same_bits_on_any_nu
     runs = []
     for threads in (1, 2, 7):
         rng = np.random.default_rng(4)
-        problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), threads, at_once=5)
+        problem = FusedProblem(core_of(case), threads, at_once=5)
         runs.append(together(case, problem, partial(rng.integers, N, size=N), 8))
     for run in runs[1:]:
         np.testing.assert_array_equal(run, runs[0])
 
 
 def test_the_dual_never_falls_where_oracles_are_asked_together(case: Case) -> None:
-    problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y), 2, at_once=4)
+    problem = FusedProblem(core_of(case), 2, at_once=4)
     blocks, iterate, last = problem.dual_blocks(), dual_start(case.penalty, len(case.w0)), 0.0
     rng = np.random.default_rng(0)
     for _ in range(15):
@@ -276,13 +282,14 @@ def test_the_dual_never_falls_where_oracles_are_asked_together(case: Case) -> No
 
 def test_only_the_oracles_of_part_features_are_asked_together(case: Case) -> None:
     chain = cs.LinearChainModel(cs.pack([[["a"], ["b"]]], 4), 2)
-    blocks = core_problem(chain, cs.Chain(2), cs.Hamming(), [np.array([0, 1])]).dual_blocks()
+    y = [np.array([0, 1])]
+    blocks = core_problem(chain, Combination(cs.Chain(2), cs.Hamming(), y, Truth(y))).dual_blocks()
     blocks.ask_together(1, 2)
     with pytest.raises(ValueError, match="part features"):
         blocks.ask_together(2, 2)
     for at_once, threads in ((0, 1), (1, 0)):
         with pytest.raises(ValueError, match=">= 1"):
-            core_problem(case.model, case.structure, case.cost, case.y).dual_blocks().ask_together(at_once, threads)
+            core_of(case).dual_blocks().ask_together(at_once, threads)
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "elastic net"])
@@ -338,7 +345,7 @@ def test_a_truth_of_marginals_and_no_truth(case: Case) -> None:
     _, fast = problems(case)
     marginals = np.random.default_rng(5).uniform(size=fast.core.n_marginals)
     for given in (Truth(None, marginals, True), Truth()):
-        problem = FusedProblem(core_problem(case.model, case.structure, case.cost, case.y, None, given), 2)
+        problem = FusedProblem(core_of(case, given), 2)
         twin = ComposedProblem(
             case.model, case.structure, case.cost, case.y, None, None, given._replace(is_fused=False)
         )
@@ -358,7 +365,7 @@ def test_an_offset_counts_on_nodes_and_edges() -> None:
         rng.normal(size=layout.nodes.shape), layout.offsets, rng.normal(size=layout.edges.shape), layout.edge_offsets
     )
     given = case.model, case.structure, case.cost, case.y, offset
-    slow, fast = ComposedProblem(*given), FusedProblem(core_problem(*given), 1)
+    slow, fast = ComposedProblem(*given), FusedProblem(core_of(case, offset=offset), 1)
     a, b = (p.full_pass(case.w0, Entropy(), 1.0, gradient=True, keep=False) for p in (slow, fast))
     np.testing.assert_allclose(b.value, a.value, atol=1e-10)
     np.testing.assert_allclose(b.cost, a.cost, atol=1e-10)
@@ -389,12 +396,13 @@ def test_other_structures_and_layouts_stay_composed() -> None:
     other = LinearGraphModel(
         case.model.nodes, case.model.offsets, case.model.edges, case.model.edge_offsets, case.model.basis, shuffled
     )
-    assert core_problem(other, case.structure, case.cost, case.y) is None
+    assert core_of(case._replace(model=other)) is None
     boxes = LinearPartsModel([np.ones((6, 2))], shapes=[(2, 3)])
-    assert core_problem(boxes, cs.BoxSearch(), None, [np.array([0, 0, 1, 1])]) is None
+    y = [np.array([0, 0, 1, 1])]
+    assert core_problem(boxes, Combination(cs.BoxSearch(), None, y, Truth(y))) is None
     table = matchings(False, False)
     masks = [np.ones(tuple(shape), dtype=bool) for shape in table.model.layout().shapes]
-    assert core_problem(table.model, table.structure.restricted(masks), table.cost, table.y) is None
+    assert core_of(table._replace(structure=table.structure.restricted(masks))) is None
 
 
 def test_the_core_refuses_parts_that_do_not_fit() -> None:

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from casimir._validate import all_finite
-from casimir.costs import Cost
 from casimir.penalties import Penalty
-from casimir.scores import FloatArray, IntArray, Scores, check_same_layout
+from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import Smoothing
-from casimir.structures.base import Structure
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -255,23 +252,3 @@ class Problem(Protocol):
     def potential_blocks(self, mu: float, eta: float | None = None) -> PotentialBlocks:
         """mu is the loss's level of smoothing by the entropy, 0 for a hinge loss; eta of None is searched for."""
         ...
-
-
-def fixed_scores(
-    structure: Structure, layout: Scores, cost: Cost | None, y: Sequence[Any], offset: Scores | None
-) -> Scores | None:
-    """Part scores that do not depend on w: the costs plus the offset, or None when there are none."""
-    costs = None if cost is None else cost.parts(structure, layout, y)
-    if offset is None:
-        return costs
-    check_offset(offset, layout)
-    return offset if costs is None else costs + offset
-
-
-def check_offset(offset: Any, layout: Scores) -> None:
-    """An offset must be finite scores of the parts of the same examples."""
-    if not isinstance(offset, Scores):
-        raise TypeError(f"offset is a {type(offset).__name__}; it must be Scores, such as structure.scores(...) makes.")
-    check_same_layout(layout, offset)
-    if not all(part is None or all_finite(part) for part in (offset.nodes, offset.edges, offset.whole)):
-        raise ValueError("offset has entries that are NaN or infinite; they must be finite.")

@@ -11,7 +11,8 @@ import numpy as np
 from casimir._arrays import dot
 from casimir.costs import Cost
 from casimir.models.base import Linearization, ScoreModel, batches, linearize, scores_in_batches
-from casimir.problems.base import Answer, DualBlocks, Pass, PotentialBlocks, Truth, fixed_scores
+from casimir.problems.base import Answer, DualBlocks, Pass, PotentialBlocks, Truth
+from casimir.problems.combination import Combination
 from casimir.problems.composed_dual import ComposedDualBlocks
 from casimir.problems.composed_potentials import ComposedPotentialBlocks
 from casimir.problems.flat import FlatLayout
@@ -47,7 +48,7 @@ class ComposedProblem:
         self.scales = np.ones(model.n_examples) if scales is None else scales
         self.active = int(np.count_nonzero(self.scales))
         layout = scores_in_batches(model, np.zeros(model.n_params))
-        self.fixed = fixed_scores(structure, layout, cost, y, offset)
+        self.fixed = Combination(structure, cost, y, truth or Truth(y), offset).fixed_scores(layout)
         layout = layout if self.fixed is None else layout + self.fixed
         if self.truth_outputs is None:
             self.true_parts = _no_parts(structure, layout)

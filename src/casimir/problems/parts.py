@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -10,12 +9,10 @@ import numpy as np
 
 from casimir._arrays import frozen, read_only
 from casimir._native import core
-from casimir._validate import flat_labels
-from casimir.costs import Cost
 from casimir.models.base import layout_of
 from casimir.models.linear_classes import sparse_parts
 from casimir.models.part_rows import HasParts, LinearParts, PartRows
-from casimir.problems.base import Truth, fixed_scores
+from casimir.problems.combination import Combination
 from casimir.scores import IntArray, Scores
 from casimir.structures.graph_cut import GraphCut
 from casimir.structures.junction import JunctionTree
@@ -44,11 +41,9 @@ def at_once_of(n: int) -> int:
     return min(max(n // _ROUNDS, 1), _AT_ONCE)
 
 
-def linear_parts(
-    model: HasParts, structure: Any, cost: Cost | None, y: Sequence[Any], offset: Scores | None, truth: Truth
-) -> Any | None:
+def linear_parts(model: HasParts, given: Combination) -> Any | None:
     """The core's Problem; None where it does not know the structure, or parts and structure do not fit together."""
-    parts = model.parts()
+    parts, structure, truth = model.parts(), given.structure, given.truth
     if parts is None:
         return None
     layout = layout_of(model)
@@ -57,13 +52,12 @@ def linear_parts(
         return None
     if truth.marginals is not None and len(truth.marginals) != layout.nodes.size + outputs.edge_cells:
         return None  # of a composed problem whose edges have no scores; else its layout is the core's
-    fixed = fixed_scores(structure, layout, cost, y, offset)
+    fixed = given.fixed_scores(layout)
     if fixed is not None and (fixed.whole is not None or (fixed.edges is not None and fixed.edge_offsets is None)):
         return None
-    flat = None
     if truth.outputs is not None:
         structure.score_of(layout, truth.outputs)  # raises where an output is none of the structure
-        flat = flat_labels(truth.outputs, outputs.lengths, outputs.labels, "y").astype(np.int32)
+    flat = given.flat_truth(outputs.lengths, outputs.labels)
     edges = None if parts.edges is None else _core_rows(parts.edges)
     nodes, pairs = (None, None) if fixed is None else (fixed.nodes.ravel(), _flat(fixed.edges))
     return core.linear_parts(

@@ -19,16 +19,12 @@ from casimir._outputs import ShardedOutputs
 from casimir.costs import Cost
 from casimir.models.sharded import ShardedChainModel
 from casimir.problems.base import BlockPass, DualIterate, Pass, Truth
-from casimir.problems.fused import (
-    FusedDualBlocks,
-    FusedPotentialBlocks,
-    FusedProblem,
-    core_smoothing,
-    fixed_of_tokens,
-)
+from casimir.problems.combination import Combination
+from casimir.problems.core_arguments import core_smoothing
+from casimir.problems.core_problems import chain_problem
+from casimir.problems.fused import FusedDualBlocks, FusedPotentialBlocks, FusedProblem
 from casimir.scores import FloatArray, IntArray
 from casimir.smoothing import L2, Entropy, Smoothing
-from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
 
 
@@ -39,18 +35,18 @@ def sharded_problem(
     y = truth.outputs
     if not isinstance(structure, Chain) or structure.n_labels != model.n_labels or not isinstance(y, ShardedOutputs):
         raise TypeError("Sentences in shards need Chain(n_labels) and a label for every token, as a pack has them.")
-    automaton = structure.unfolded.native if isinstance(structure, AutomatonChain) else None
     shards = []
     for number, shard in enumerate(model.shards):
-        own, X = y.shard(number), shard.X
-        fixed = fixed_of_tokens(shard, structure, cost, own, None)
-        if fixed is None:
+        own = y.shard(number)
+        given, memory = (
+            Combination(structure, cost, own, Truth(own)),
+            model.state.chunks(),
+        )  # those of a shard lie together
+        problem = chain_problem(shard, given, y.flats[number], memory)
+        if problem is None:
             raise TypeError("Sentences in shards need scores of pairs that are the same for all tokens.")
-        features = X.offsets, X.indptr, X.indices, X.values, X.n_features
-        truth_of_shard, memory = y.flats[number], model.state.chunks()  # what a shard needs lies together
-        given = *features, model.n_labels, truth_of_shard, *fixed, None, automaton
-        shards.append(core.linear_chain(*given, memory=memory))
-        del own, fixed
+        shards.append(problem)
+        del own, given
         core.release_memory()
     return ShardedProblem(model, shards, threads, scales)
 

@@ -12,8 +12,10 @@ from casimir.costs import Cost
 from casimir.models.base import ScoreModel, is_linear
 from casimir.models.sharded import ShardedChainModel
 from casimir.problems.base import Problem, Truth
+from casimir.problems.combination import Combination
 from casimir.problems.composed import ComposedProblem
-from casimir.problems.fused import FusedProblem, core_problem
+from casimir.problems.core_problems import core_problem
+from casimir.problems.fused import FusedProblem
 from casimir.problems.parts import at_once_of, oracles_at_once
 from casimir.problems.sharded import sharded_problem
 from casimir.scores import FloatArray, IntArray, Scores
@@ -46,7 +48,7 @@ class Term:
             return None
         if isinstance(self.model, ShardedChainModel):
             return sharded_problem(self.model, self.structure, self.cost, self.truth, self._threads, self.scales)
-        problem = core_problem(self.model, self.structure, self.cost, self.y, self.offset, self.truth)
+        problem = core_problem(self.model, Combination(self.structure, self.cost, self.y, self.truth, self.offset))
         if problem is None:
             return None
         at_once = oracles_at_once(self.model, self.structure, self.model.n_examples)
