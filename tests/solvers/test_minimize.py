@@ -238,6 +238,12 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], error: type[Except
         (lambda: cs.BCFW(light_passes=-1), "light_passes >= 0"),
         (lambda: cs.BCFW(skip_below=-1.0), "skip_below >= 0"),
         (lambda: cs.BCFW(cached_passes=2), "need pairwise=True"),
+        (lambda: cs.BCFW(steps=5), "steps=5 counts pairwise steps; it needs pairwise=True"),
+        (lambda: cs.BCFW(skip_below=3.0), "skip_below=3.0 is for light and cached passes"),
+        (lambda: cs.BCFW(pairwise=True, skip_below=3.0), "it needs light_passes or cached_passes"),
+        (lambda: cs.SDCA(light_passes=0, skip_below=0.5), "skip_below=0.5 is for light passes; it needs light_passes"),
+        (lambda: cs.ProxLinear(smoothing="constant"), "smoothing='constant' does nothing without an SVRG inside"),
+        (lambda: cs.ProxLinear(cs.Casimir(), smoothing="constant"), "does nothing without an SVRG inside"),
         (lambda: cs.SGD(sampling="all"), "SGD: sampling='all'; it must be 'permutation' or 'replacement'"),
         (lambda: cs.BCFW(sampling="all"), "BCFW: sampling='all'; it must be 'permutation' or 'replacement'"),
         (lambda: cs.BCFW(averaging="last"), "averaging='last'; it must be 'better', 'weighted' or 'none'"),
@@ -286,6 +292,14 @@ def test_a_level_of_smoothing_that_does_nothing_is_refused(solver: Any) -> None:
     for given in (solver, cs.Casimir(solver)):
         with pytest.raises(ValueError, match=r"mu=0.1 does nothing, because Log is smooth itself. Leave it out"):
             cs.minimize(objective, given)
+
+
+@pytest.mark.parametrize("make", [cs.SVRG, cs.SAGA, cs.LBFGS, cs.GradientDescent])
+def test_a_level_without_a_smoothing_is_refused(make: Any) -> None:
+    solver = make(cs.Hard(), mu=0.1)
+    for given in (solver, cs.Casimir(solver)):
+        with pytest.raises(ValueError, match=r"mu=0.1 does nothing without a smoothing. Give one, such as L2\(k=5\)"):
+            cs.minimize(tiny_parts().objective(LAM), given)
 
 
 @pytest.mark.parametrize(("loss", "inner"), [("crf", cs.SVRG()), ("hinge", cs.SVRG(cs.Hard()))])

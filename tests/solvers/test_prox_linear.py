@@ -179,6 +179,16 @@ def test_smoothing_is_mu_over_k_or_constant() -> None:
     assert np.isnan(run(parts, cs.ProxLinear(cs.DualProximal()), 2).trace["mu"]).all()
 
 
+def test_l_rises_with_k_where_something_is_smoothed_and_stays_elsewhere() -> None:
+    """L_k = k L_0 follows mu_k = mu / k; without smoothing there is no reason for shorter steps."""
+    inner = cs.Casimir.paper("const", cs.SVRG(cs.L2(10), lipschitz=7.0))
+    solver, mu = _Levels(0.2, 7.0).solver(inner, 3)
+    assert (solver.inner.lipschitz, solver.inner.mu) == (21.0, pytest.approx(0.2 / 3))  # type: ignore[attr-defined]
+    assert mu == pytest.approx(0.2 / 3)
+    solver, mu = _Levels(None, 7.0).solver(inner, 3)
+    assert (solver.inner.lipschitz, solver.inner.mu, mu) == (7.0, None, None)  # type: ignore[attr-defined]
+
+
 def test_tolerances_decide_how_long_the_inner_solver_runs() -> None:
     calls = [
         run(elu_parts(), cs.ProxLinear(cs.DualProximal(), 1.0, eps0=eps0), 3).trace["oracle_calls"][-1]

@@ -1,4 +1,4 @@
-"""Solvers <-> JSON: BCFW(steps=3) is {"class": "BCFW", "steps": 3, ...}, and so are the objects in its fields.
+"""Solvers <-> JSON: BCFW(light_passes=3) is {"class": "BCFW", "light_passes": 3, ...}, and so are objects in fields.
 
 This is for frozen dataclasses with a public name in `casimir.solvers` or `casimir.smoothing` whose fields are numbers,
 strings, None or such objects. A name is looked up there and nowhere else; nothing is ever evaluated.

@@ -56,6 +56,13 @@ class BCFW:
         check_sampling(self.sampling, "BCFW")
         if self.averaging not in ("better", "weighted", "none"):
             raise ValueError(f"BCFW: averaging={self.averaging!r}; it must be 'better', 'weighted' or 'none'.")
+        if self.steps != BCFW.steps and not self.pairwise:
+            raise ValueError(f"BCFW: steps={self.steps} counts pairwise steps; it needs pairwise=True.")
+        if self.skip_below != BCFW.skip_below and not (self.light_passes or self.cached_passes):
+            raise ValueError(
+                f"BCFW: skip_below={self.skip_below} is for light and cached passes; it needs light_passes or "
+                "cached_passes."
+            )
         if self.averaging == "weighted" and self.pairwise:
             raise ValueError("BCFW: averaging='weighted' needs pairwise=False; pairwise steps have no average.")
 

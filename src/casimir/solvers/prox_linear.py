@@ -74,6 +74,11 @@ class ProxLinear:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}; it must be {' or '.join(map(repr, choices))}.")
+        if self.smoothing != "adaptive" and _svrg_of(self.inner) is None:
+            raise ValueError(
+                f"ProxLinear: smoothing={self.smoothing!r} does nothing without an SVRG inside, alone or in "
+                "Casimir.paper. Leave it out."
+            )
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         objective.check_single_truths("ProxLinear")
@@ -188,6 +193,7 @@ class _Levels:
     """mu and L_0 of the SVRG inside the inner solver; None for inner solvers without one.
 
     is_free  whether L_0 was found here, and so may change
+    Where nothing is smoothed, as for a smooth loss, mu is None, and L_k = L_0.
     """
 
     mu: float | None = None
@@ -216,8 +222,10 @@ class _Levels:
         svrg = _svrg_of(inner)
         if svrg is None or self.lipschitz is None:
             return inner, None
-        mu = None if self.mu is None else self.mu / k
-        at_k = replace(svrg, mu=mu, lipschitz=self.lipschitz * k)
+        mu, lipschitz = None, self.lipschitz
+        if self.mu is not None:
+            mu, lipschitz = self.mu / k, self.lipschitz * k
+        at_k = replace(svrg, mu=mu, lipschitz=lipschitz)
         return at_k if inner is svrg else replace(inner, inner=at_k), mu
 
 

@@ -44,6 +44,8 @@ class SDCA:
     def __post_init__(self) -> None:
         if self.light_passes < 0 or self.skip_below < 0.0 or not self.memory > 0.0:
             raise ValueError("SDCA needs light_passes >= 0, skip_below >= 0 and memory > 0.")
+        if self.skip_below != SDCA.skip_below and not self.light_passes:
+            raise ValueError(f"SDCA: skip_below={self.skip_below} is for light passes; it needs light_passes.")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         check_no_start(w0, "SDCA")

@@ -31,6 +31,8 @@ def level_of(objective: Objective, smoothing: Smoothing, mu: float | None, tol: 
                 f"{solver}: mu={mu} does nothing, because {type(objective.loss).__name__} is smooth itself. "
                 "Leave it out."
             )
+        if mu is not None:
+            raise ValueError(f"{solver}: mu={mu} does nothing without a smoothing. Give one, such as L2(k=5).")
         return 0.0
     return default_mu(objective, smoothing, tol) if mu is None else mu
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from casimir._arrays import aligned_zeros
 from casimir._native import core
+from casimir._validate import positive_int
 from casimir.losses import Loss
 from casimir.objective import Evaluation, Objective
 from casimir.penalties import Penalty
@@ -54,9 +55,11 @@ class SVRG:
         if isinstance(self.lipschitz, str) and self.lipschitz != "bound":
             raise ValueError(f"SVRG: lipschitz={self.lipschitz!r}; it must be a number, 'bound', or None.")
         lipschitz = None if isinstance(self.lipschitz, str) else self.lipschitz
-        for name, value in (("mu", self.mu), ("lipschitz", lipschitz), ("steps", self.steps)):
+        for name, value in (("mu", self.mu), ("lipschitz", lipschitz)):
             if value is not None and not value > 0:
                 raise ValueError(f"SVRG: {name}={value}; it must be positive, or None for the default.")
+        if self.steps is not None:
+            positive_int(self.steps, "steps")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"SVRG: {name}={getattr(self, name)!r}; it must be one of {', '.join(choices)}.")
