@@ -94,6 +94,8 @@ def _run(
 
     def make(name: str) -> Callable[[list[Trial]], None]:
         def make_runs(trials: list[Trial]) -> None:
+            if not trials:
+                return
             watcher.stage(f"{experiment.name}: {name}")
             complete(trials, folder, loaded, jobs, watcher.progress)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from casimir.experiments.base import Experiment
 
 _KEYS = ("method", "data", "lam")
+_SHOWN = 30  # names in a message
 
 
 def parse_only(text: str) -> dict[str, list[str]]:
@@ -18,10 +19,13 @@ def parse_only(text: str) -> dict[str, list[str]]:
         name, equals, value = part.partition("=")
         key, word = (name.strip().lower(), value.strip()) if equals else (key, part)
         if key not in _KEYS:
-            raise ValueError(
-                f"{text!r} begins with no key; write it like method=sgd,bcfw,lam=1/n (keys: {', '.join(_KEYS)})."
-            )
+            wrong = f"has the key {key!r}" if equals else "begins with no key"
+            raise ValueError(f"{text!r} {wrong}; write it like method=sgd,bcfw,lam=1/n (keys: {', '.join(_KEYS)}).")
+        if not word:
+            raise ValueError(f"{text!r} has nothing after {key}=; write it like method=sgd,bcfw,lam=1/n.")
         found.setdefault(key, []).append(word.lower())
+    if not found:
+        raise ValueError(f"{text!r} names no part; leave it out for everything, or write method=sgd,bcfw,lam=1/n.")
     return found
 
 
@@ -34,11 +38,17 @@ def parts_of(experiments: Sequence[Experiment], only: str | None) -> list[tuple[
                 f"{whole.name} has {len(whole.cases)} cases, {len(whole.methods)} methods and {whole.seeds} seeds; "
                 "it needs at least one of each."
             )
+    named = experiments[0].name if len(experiments) == 1 else f"these {len(experiments)} experiments"
+    choices = _choices(experiments)
+    for key, words in wanted.items():
+        unknown = [word for word in words if word not in map(str.lower, choices[key])]
+        if unknown:
+            raise ValueError(f"There is no {key} {unknown[0]!r} in {named}; it may be {_listed(choices[key])}.")
     pairs = [(whole, _part(whole, wanted)) for whole in experiments]
     found = [(whole, part) for whole, part in pairs if part.cases and part.methods]
     if not found:
-        named = experiments[0].name if len(experiments) == 1 else f"these {len(experiments)} experiments"
-        raise ValueError(f"Nothing of {named} fits {only!r}. It has {_contents(experiments)}.")
+        there = "; ".join(f"{key}: {_listed(choices[key])}" for key in wanted)
+        raise ValueError(f"Nothing of {named} fits all of {only!r}. There is {there}.")
     return found
 
 
@@ -55,10 +65,15 @@ def _part(experiment: Experiment, wanted: Mapping[str, list[str]]) -> Experiment
     return replace(experiment, cases=cases, methods=tuple(m for m in experiment.methods if fits("method", m.name)))
 
 
-def _contents(experiments: Sequence[Experiment]) -> str:
-    choices = {
-        "method": [method.name for one in experiments for method in one.methods],
-        "data": [case.source.name for one in experiments for case in one.cases],
-        "lam": [case.lam for one in experiments for case in one.cases],
+def _choices(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
+    """What may stand behind the keys."""
+    return {
+        "method": list(dict.fromkeys(method.name for one in experiments for method in one.methods)),
+        "data": list(dict.fromkeys(case.source.name for one in experiments for case in one.cases)),
+        "lam": list(dict.fromkeys(case.lam for one in experiments for case in one.cases)),
     }
-    return "; ".join(f"{key}: {', '.join(dict.fromkeys(values))}" for key, values in choices.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
