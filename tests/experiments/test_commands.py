@@ -35,7 +35,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Any:
         (["run", "smoke", "--only", "lam=7/n"], "no lam '7/n' in these 20 experiments; it may be 0.01/n, 1/n"),
         (
             ["run", "smoke", "--only", "method=sgd,bfcw"],
-            "no method 'bfcw' in these 20 experiments; it may be sgd, bcfw",
+            "no method 'bfcw' in these 20 experiments; it may be sgd",
         ),
         (["run", "smoke", "--only", "method=cuts,data=made-up"], "fits all of 'method=cuts,data=made-up'. There is"),
         (["run", "smoke", "--only", "bcfw"], "'bcfw' begins with no key"),
