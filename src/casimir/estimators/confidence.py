@@ -126,15 +126,13 @@ def transition_marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
 
 def spans(predictor: ChainPredictor, X: Any) -> list[list[Span]]:
     """The spans of the best outputs, each with its exact probability."""
-    found = []
-    for s in scored(predictor, predictor.pack(X)):
-        chain, labels, s = predictor.markov(s)
-        soft = chain.expect(s, predictor.temperature)
-        for i, best in enumerate(chain.max(s).outputs):
-            nodes, edges = soft.marginals.unary(i), soft.marginals.pairwise(i)
-            read = labels.read(best.tolist())
-            found.append([Span(*span, labels.probability(nodes, edges, span)) for span in read])
-    return found
+    return [found for s in scored(predictor, predictor.pack(X)) for found in spans_of_scores(predictor, s)]
+
+
+def spans_of_scores(predictor: ChainPredictor, s: Scores) -> list[list[Span]]:
+    """The same of sentences whose scores are known."""
+    chain, labels, s = predictor.markov(s)
+    return labels.best(chain, s, predictor.temperature)
 
 
 def topk(predictor: ChainPredictor, X: Any, k: int) -> list[Ranked]:
