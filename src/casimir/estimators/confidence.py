@@ -8,6 +8,7 @@ over the outputs that the model allows. T is the temperature: 1 unless `calibrat
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -145,8 +146,7 @@ def topk_with_probabilities(predictor: ChainPredictor, X: Any, k: int) -> list[R
     found: list[RankedWithProbability] = []
     for s, soft in expected(predictor, X):
         for ranked, value in zip(_ranked(predictor, s, k), soft.value.tolist(), strict=True):
-            shares = np.exp((np.array([score for _, score in ranked]) - value) / predictor.temperature).tolist()
-            found.append([(*one, share) for one, share in zip(ranked, shares, strict=True)])
+            found.append([(*one, math.exp((one[1] - value) / predictor.temperature)) for one in ranked])
     return found
 
 
