@@ -49,6 +49,23 @@ nb::object soft_loss(const Nodes& nodes, const Ints& offsets, const EdgeScores& 
                        });
 }
 
+nb::object best_spans(const Nodes& nodes, const Ints& offsets, const EdgeScores& edges,
+                      const InArray<bool, nb::ndim<2>>& begins, const Ints& types, double mu, int threads) {
+  const auto checked = ChainOracles::batch(nodes, offsets, edges);
+  const auto labels = static_cast<std::size_t>(checked.batch.labels);
+  if (types.size() != labels || begins.shape(0) != labels + 1 || begins.shape(1) != labels)
+    throw std::invalid_argument("begins needs a row for each label and one for the first, types an entry for each.");
+  check_mu(mu);
+  const casimir::SpanRules rules{reinterpret_cast<const std::uint8_t*>(begins.data()), types.data(),
+                                 checked.batch.labels};
+  std::vector<double> values(checked.examples);
+  auto found = without_gil([&] { return casimir::chain_best_spans(checked.batch, rules, mu, threads, values.data()); });
+  check_values(values);
+  const std::size_t chains = found.counts.size(), spans = found.probabilities.size();
+  return nb::make_tuple(make_array(std::move(found.counts), {chains}), make_array(std::move(found.spans), {spans, 3}),
+                        make_array(std::move(found.probabilities), {spans}));
+}
+
 }  // namespace
 
 void bind_chain(nb::module_& m) {
@@ -58,4 +75,8 @@ void bind_chain(nb::module_& m) {
       nb::arg("edges").noconvert(), nb::arg("y").noconvert(), nb::arg("mu"), nb::arg("threads"),
       "(mu logsumexp(score / mu) - score(y) f64[n], its gradient by nodes f64[N, L] and by edges f64[N - n, L, L], or, "
       "where they are shared, by the matrix f64[n, L, L] of each example).");
+  m.def("chain_best_spans", &best_spans, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("begins").noconvert(), nb::arg("types").noconvert(), nb::arg("mu"),
+        nb::arg("threads"),
+        "(counts i64[n], (start, end, type) i64[m, 3], probabilities f64[m]) of the spans that the best labels write.");
 }

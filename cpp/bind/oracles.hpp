@@ -75,6 +75,13 @@ inline nb::object topk_arrays(casimir::TopKBatch top) {
                         make_array(std::move(top.labels), {labels}));
 }
 
+/// Refuses values of exp oracles that are not finite, but for the -inf of examples without outputs.
+inline void check_values(const std::vector<double>& values) {
+  for (const double value : values)
+    if (std::isnan(value) || value == std::numeric_limits<double>::infinity())
+      throw std::invalid_argument("mu is so small that scores / mu overflow, or a score is not finite; use max.");
+}
+
 /// (value f64[n], f64[nodes], f64[edges]) that oracle(values, nodes, edges) writes: every entry, or those that are not
 /// 0.
 template <class Oracle>
@@ -82,9 +89,7 @@ nb::object expect_arrays(std::size_t n, const Shape& nodes, const Shape& edges, 
   std::vector<double> values(n);
   Room<double> node_values(count_of(nodes), !every_entry), edge_values(count_of(edges), !every_entry);
   without_gil([&] { oracle(values.data(), node_values.data(), edge_values.data()); });
-  for (const double value : values)
-    if (std::isnan(value) || value == std::numeric_limits<double>::infinity())
-      throw std::invalid_argument("mu is so small that scores / mu overflow, or a score is not finite; use max.");
+  check_values(values);
   return nb::make_tuple(make_array(std::move(values), {n}), std::move(node_values).array(nodes),
                         std::move(edge_values).array(edges));
 }

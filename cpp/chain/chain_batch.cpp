@@ -36,6 +36,29 @@ class PaddedChain {
     ops_.backward_max(shape_, p_, u_.data(), transitions(), beta_.data(), best_.data());
   }
 
+  /// The best labels, and their score.
+  double best_path(std::vector<std::int32_t>& path) {
+    max_tables();
+    path.resize(static_cast<std::size_t>(p_));
+    const double* first = std::max_element(beta_.data(), beta_.data() + shape_.labels);
+    path[0] = static_cast<std::int32_t>(first - beta_.data());
+    ops_.follow(shape_, p_, 0, transitions(), beta_.data(), best_.data(), nullptr, path.data(), nullptr);
+    return *first;
+  }
+
+  /// mu logsumexp(score / mu), and marginals with padded rows.
+  double expect(double mu) {
+    const std::int64_t block = shape_.labels * shape_.stride;
+    work_.resize(static_cast<std::size_t>(3 * p_ * shape_.stride));
+    nodes_.resize(static_cast<std::size_t>(p_ * shape_.stride));
+    edges_.resize(static_cast<std::size_t>(p_ * block));
+    return ops_.expect(shape_, p_, u_.data(), transitions(), potentials_, mu, nodes_.data(), edges_.data(), block,
+                       work_.data());
+  }
+
+  const double* node_marginals() const { return nodes_.data(); }
+  const double* edge_marginals() const { return edges_.data(); }
+
   Transitions transitions() const {
     return {to_.data(), from_.data(),
             batch_.shared_edges ? 0 : static_cast<std::int64_t>(shape_.labels) * shape_.stride};
@@ -64,7 +87,8 @@ class PaddedChain {
   RowShape shape_;
   const ChainOps& ops_;
   std::int64_t p_ = 0;
-  std::vector<double> u_, to_, from_, beta_, best_;
+  std::vector<double> u_, to_, from_, beta_, best_, work_, nodes_, edges_;
+  Potentials potentials_;
 };
 
 /// Rows without their padding. Whole vectors are written, whose last entries the next row covers.
@@ -85,13 +109,7 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
     std::vector<std::int32_t> path;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
-      chain.max_tables();
-      path.resize(static_cast<std::size_t>(chain.length()));
-      const double* first = std::max_element(chain.beta(), chain.beta() + batch.labels);
-      path[0] = static_cast<std::int32_t>(first - chain.beta());
-      values[i] = *first;
-      chain.ops().follow(chain.shape(), chain.length(), 0, chain.transitions(), chain.beta(), chain.best(), nullptr,
-                         path.data(), nullptr);
+      values[i] = chain.best_path(path);
       std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
     }
   });
@@ -113,19 +131,34 @@ TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int thr
 void chain_expect(const ChainBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
     PaddedChain chain(batch);
-    const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
-    std::vector<double> work, padded_nodes, padded_edges;
-    Potentials potentials;
+    const std::int64_t labels = batch.labels;
     for (std::int64_t i = begin; i < end; ++i) {
       chain.load(i);
+      values[i] = chain.expect(mu);
       const std::int64_t p = chain.length();
-      work.resize(static_cast<std::size_t>(3 * p * stride));
-      padded_nodes.resize(static_cast<std::size_t>(p * stride));
-      padded_edges.resize(static_cast<std::size_t>(p * block));
-      values[i] = chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu,
-                                     padded_nodes.data(), padded_edges.data(), block, work.data());
-      unpad(chain.shape(), padded_nodes.data(), p, nodes + batch.offsets[i] * labels);
-      unpad(chain.shape(), padded_edges.data(), (p - 1) * labels, edges + (batch.offsets[i] - i) * labels * labels);
+      unpad(chain.shape(), chain.node_marginals(), p, nodes + batch.offsets[i] * labels);
+      unpad(chain.shape(), chain.edge_marginals(), (p - 1) * labels, edges + (batch.offsets[i] - i) * labels * labels);
+    }
+  });
+}
+
+SpanBatch chain_best_spans(const ChainBatch& batch, const SpanRules& rules, double mu, int threads, double* values) {
+  return joined_chunks<SpanBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, SpanBatch& out) {
+    PaddedChain chain(batch);
+    std::vector<std::int32_t> path;
+    std::vector<LabelSpan> spans;
+    std::vector<double> work;
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      chain.best_path(path);
+      values[i] = chain.expect(mu);
+      read_spans(rules, path.data(), chain.length(), spans);
+      out.counts.push_back(static_cast<std::int64_t>(spans.size()));
+      for (const LabelSpan& span : spans) {
+        out.spans.insert(out.spans.end(), {span.start, span.end, span.type});
+        out.probabilities.push_back(span_probability(rules, span, chain.length(), chain.shape().stride,
+                                                     chain.node_marginals(), chain.edge_marginals(), work));
+      }
     }
   });
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/topk_batch.hpp"
+#include "chain/chain_spans.hpp"
 
 namespace casimir {
 
@@ -30,6 +31,10 @@ void chain_expect(const ChainBatch&, double mu, int threads, double* values, dou
 /// sum over the edges of each example.
 void chain_soft_loss(const ChainBatch&, const std::int64_t* y, double mu, int threads, double* losses, double* nodes,
                      double* edges);
+
+/// The spans of the best labels, with their probabilities under p(y) ~ exp(score(y) / mu). values[i] = mu logsumexp(score
+/// / mu).
+SpanBatch chain_best_spans(const ChainBatch&, const SpanRules&, double mu, int threads, double* values);
 
 void chain_max_marginals(const ChainBatch&, int threads, double* out);
 

@@ -8,6 +8,7 @@ over the outputs that the model allows. T is the temperature: 1 unless `calibrat
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -126,15 +127,13 @@ def transition_marginals(predictor: ChainPredictor, X: Any) -> list[FloatArray]:
 
 def spans(predictor: ChainPredictor, X: Any) -> list[list[Span]]:
     """The spans of the best outputs, each with its exact probability."""
-    found = []
-    for s in scored(predictor, predictor.pack(X)):
-        chain, labels, s = predictor.markov(s)
-        soft = chain.expect(s, predictor.temperature)
-        for i, best in enumerate(chain.max(s).outputs):
-            nodes, edges = soft.marginals.unary(i), soft.marginals.pairwise(i)
-            read = labels.read(best.tolist())
-            found.append([Span(*span, labels.probability(nodes, edges, span)) for span in read])
-    return found
+    return [found for s in scored(predictor, predictor.pack(X)) for found in spans_of_scores(predictor, s)]
+
+
+def spans_of_scores(predictor: ChainPredictor, s: Scores) -> list[list[Span]]:
+    """The same of sentences whose scores are known."""
+    chain, labels, s = predictor.markov(s)
+    return labels.best(chain, s, predictor.temperature)
 
 
 def topk(predictor: ChainPredictor, X: Any, k: int) -> list[Ranked]:
@@ -147,8 +146,7 @@ def topk_with_probabilities(predictor: ChainPredictor, X: Any, k: int) -> list[R
     found: list[RankedWithProbability] = []
     for s, soft in expected(predictor, X):
         for ranked, value in zip(_ranked(predictor, s, k), soft.value.tolist(), strict=True):
-            shares = np.exp((np.array([score for _, score in ranked]) - value) / predictor.temperature).tolist()
-            found.append([(*one, share) for one, share in zip(ranked, shares, strict=True)])
+            found.append([(*one, math.exp((one[1] - value) / predictor.temperature)) for one in ranked])
     return found
 
 

@@ -52,8 +52,11 @@ class ChainPredictor(Confidence):
 
     @cached_property
     def span_labels(self) -> SpanLabels:
-        """How the labels write spans; an error where they do not."""
-        return SpanLabels.of(self.classes)
+        """How the labels of `markov` write spans; an error where they do not."""
+        chain = self.chain
+        if not isinstance(chain, AutomatonChain):
+            return SpanLabels.of(self.classes)
+        return SpanLabels.of([self.classes[j] for j in chain.unfolded.label.tolist()])
 
     @property
     def _weights(self) -> WeightRows:
@@ -156,10 +159,9 @@ class ChainPredictor(Confidence):
         Under an automaton these are the pairs of labels and states.
         """
         chain = self.chain
-        if not isinstance(chain, AutomatonChain):
-            return chain, self.span_labels, s
-        labels = SpanLabels.of([self.classes[j] for j in chain.unfolded.label.tolist()])
-        return chain.wide, labels, chain.unfolded.scores(s)
+        if isinstance(chain, AutomatonChain):
+            return chain.wide, self.span_labels, chain.unfolded.scores(s)
+        return chain, self.span_labels, s
 
     def predict(self, X: Any, *, fixed: Any = None) -> list[list[Label]]:
         """The best labels of every sentence, among those that `fixed` leaves; see `SequenceTagger.predict`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from casimir.estimators.calibration import Reliability
-from casimir.estimators.confidence import expected, scores_of
+from casimir.estimators.confidence import expected, scores_of, spans_of_scores
 from casimir.estimators.labels import LabelSequences
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.spans import SpanLabels, spans_of
@@ -52,7 +52,7 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
     gold = LabelSequences.of(y, packed.offsets)
     flat, names = gold.places(predictor.classes).flat, [str(label) for label in predictor.classes]
     true = [str(gold.distinct[j]) for j in gold.numbers.tolist()]
-    spans = predictor.span_labels if SpanLabels.write_spans(predictor.classes) else None
+    writes_spans = SpanLabels.write_spans(predictor.classes)
     found: list[SentenceView] = []
     first = 0
     for s, soft in expected(predictor, packed):
@@ -60,15 +60,12 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
         likely = (scores_of(predictor, s, own) - soft.value) / predictor.temperature
         top = predictor.chain.max(s)
         chances = (top.value - soft.value) / predictor.temperature
+        guesses = spans_of_scores(predictor, s) if writes_spans else None
         for i, best in enumerate(top.outputs):
             nodes = soft.marginals.unary(i)
             sure = np.minimum(nodes[np.arange(len(best)), best], 1.0).tolist()
             labels = true[first + s.offsets[i] : first + s.offsets[i + 1]]
-            guessed = None
-            if spans is not None:
-                edges, read = soft.marginals.pairwise(i), spans.read(best.tolist())
-                guessed = [(*span, spans.probability(nodes, edges, span)) for span in read]
-            gold_spans = None if spans is None else spans_of(labels)
+            gold_spans, guessed = (None, None) if guesses is None else (spans_of(labels), guesses[i])
             predicted = [names[j] for j in best]
             view = words[len(found)], labels, predicted, sure, gold_spans, guessed, float(chances[i]), float(likely[i])
             found.append(SentenceView(*view))

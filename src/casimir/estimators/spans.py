@@ -11,11 +11,12 @@ So "(s, e, type) is one of the spans of y" is a list of conditions on neighbours
     begins(y_{s-1}, y_s),   goes_on(y_{t-1}, y_t) for s < t < e,   not goes_on(y_{e-1}, y_e)
 
 and since the labels of a chain are a Markov chain, p(y_t | y_{t-1}) = p(y_{t-1}, y_t) / p(y_{t-1}), its probability is
-a product of small matrices, over all label sequences that write the span.
+a product of small matrices, over all label sequences that write the span (in the core: cpp/chain/chain_spans.cpp).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,11 +25,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from casimir._native import core
+from casimir._threads import n_threads
 from casimir.estimators.labels import Label
 from casimir.metrics.schemes import Tag, begins_span, is_tag, parse_tag, read_spans, write_spans
-from casimir.scores import FloatArray
-
-_TINY = np.finfo(np.float64).tiny
+from casimir.scores import IntArray, Scores
+from casimir.structures.chain import Chain
 
 
 class Span(NamedTuple):
@@ -38,20 +40,6 @@ class Span(NamedTuple):
     end: int
     type: str
     probability: float
-
-
-class _Rules(NamedTuple):
-    """Of one type, whose labels have the numbers `own`; 1 where the rule holds, else 0.
-
-    begins   float64[L + 1, k]: own labels after any; the last row is the first token's, before which there is none
-    goes_on  float64[k, k]
-    ends     float64[k, L]
-    """
-
-    own: npt.NDArray[np.int64]
-    begins: FloatArray
-    goes_on: FloatArray
-    ends: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,36 +82,26 @@ class SpanLabels:
     def _tag(self, label: int) -> Tag:
         return self.prefixes[label], self.types[label]
 
-    def probability(self, nodes: FloatArray, edges: FloatArray, span: tuple[int, int, str]) -> float:
-        """P(span is one of those of y), exactly.
-
-        nodes  float64[p, L]: p(y_t = a)
-        edges  float64[p - 1, L, L]: p(y_t = a, y_{t+1} = b)
-        """
-        start, end, kind = span
-        own, begins, goes_on, ends = self._rules[kind]
-        if start == 0:
-            reached = nodes[0, own] * begins[-1]
-        else:
-            reached = (edges[start - 1].take(own, axis=1) * begins[:-1]).sum(axis=0)
-        for t in range(start, end - 1):
-            reached = _given(reached, nodes[t, own]) @ (edges[t].take(own, axis=0).take(own, axis=1) * goes_on)
-        if end < len(nodes):
-            reached = _given(reached, nodes[end - 1, own]) * (edges[end - 1].take(own, axis=0) * ends).sum(axis=1)
-        return min(1.0, float(reached.sum()))
+    def best(self, chain: Chain, s: Scores, mu: float) -> list[list[Span]]:
+        """For every example the spans of its best labels, each with its exact probability under exp(score / mu)."""
+        forbidden = chain.forbidden(s)
+        s = s if forbidden is None else s + forbidden
+        begins, places, kinds = self._rules
+        counts, spans, shares = core.chain_best_spans(s.nodes, s.offsets, s.edges, begins, places, mu, n_threads())
+        found = zip(spans.tolist(), shares.tolist(), strict=True)
+        named = (Span(start, end, kinds[place], share) for (start, end, place), share in found)
+        return [list(itertools.islice(named, count)) for count in counts.tolist()]
 
     @cached_property
-    def _rules(self) -> dict[str, _Rules]:
+    def _rules(self) -> tuple[npt.NDArray[np.bool_], IntArray, list[str]]:
+        """bool[L + 1, L]: what `begins` says, the first label in the last row; int64[L]: the place of every label's
+        type, -1 of O; the types."""
         n = len(self.types)
-        begins = np.array([[self.begins(a, b) for b in range(n)] for a in [*range(n), None]])
-        is_tag = np.array([prefix != "O" for prefix in self.prefixes])
-        goes_on = is_tag & ~begins[:-1]
-        found = {}
-        for kind in {kind for kind, tag in zip(self.types, is_tag, strict=True) if tag}:
-            own = np.flatnonzero(is_tag & (np.array(self.types) == kind))
-            tables = begins[:, own], goes_on[np.ix_(own, own)], ~goes_on[own]
-            found[kind] = _Rules(own, *(np.asarray(table, dtype=np.float64) for table in tables))
-        return found
+        begins = np.array([[self.begins(a, b) for b in range(n)] for a in [*range(n), None]], dtype=np.bool_)
+        tags = [(kind, prefix != "O") for prefix, kind in zip(self.prefixes, self.types, strict=True)]
+        kinds = sorted({kind for kind, is_tag in tags if is_tag})
+        places = [kinds.index(kind) if is_tag else -1 for kind, is_tag in tags]
+        return begins, np.array(places, dtype=np.int64), kinds
 
 
 def spans_of(labels: Sequence[Label]) -> list[tuple[int, int, str]]:
@@ -133,8 +111,3 @@ def spans_of(labels: Sequence[Label]) -> list[tuple[int, int, str]]:
     [(0, 2, 'LOC'), (3, 4, 'PER')]
     """
     return SpanLabels.of(labels).read(range(len(labels)))
-
-
-def _given(reached: FloatArray, nodes: FloatArray) -> FloatArray:
-    """reached / nodes; both are 0 where a label has no probability, and so is the result."""
-    return reached / np.maximum(nodes, _TINY)
