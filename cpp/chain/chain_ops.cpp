@@ -14,11 +14,6 @@
 namespace casimir {
 namespace {
 
-/// Messages from both sides that overlap by less have lost outputs to underflow, or will. Without forbidden scores
-/// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
-/// next.
-constexpr double kLeastOverlap = 1e-250;
-
 #if defined(__AVX512F__)
 constexpr int kWide = 8, kManyColumns = 32, kSums = 24;
 #else
