@@ -25,7 +25,7 @@ from casimir.models.linear import LinearChainModel
 from casimir.problems import Combination, Truth, core_problem
 from casimir.structures import Chain
 
-SENTENCES = {50: 1000, 200: 200, 1000: 40}
+SENTENCES = {50: 1000, 200: 400, 1000: 100}
 KINDS = {"hinge": (Hamming(), ("hard", 1, 0.0)), "CRF": (None, ("entropy", 1, 1.0))}
 
 

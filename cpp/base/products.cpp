@@ -76,6 +76,18 @@ void Panels::pack(std::int64_t depth, std::int64_t width, const double* rows, st
   }
 }
 
+void Panels::pack_transposed(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride) {
+  depth_ = depth, width_ = width;
+  cells_.resize(static_cast<std::size_t>(depth * width));
+  double* to = cells_.data();
+  for (std::int64_t column = 0; column < width; column += kPanel) {
+    const std::int64_t count = std::min(kPanel, width - column);
+    const double* from = rows + column * stride;
+    for (std::int64_t k = 0; k < depth; ++k, to += count)
+      for (std::int64_t j = 0; j < count; ++j) to[j] = from[j * stride + k];
+  }
+}
+
 void multiply(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
               std::int64_t out_stride) {
   for (std::int64_t column = 0; column < right.width(); column += kPanel)

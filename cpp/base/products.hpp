@@ -20,8 +20,12 @@ class Panels {
   /// Copies rows of `width` doubles that begin `stride` doubles after one another.
   void pack(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride);
 
+  /// The same of the transpose of rows[width][depth].
+  void pack_transposed(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride);
+
   std::int64_t depth() const { return depth_; }
   std::int64_t width() const { return width_; }
+  /// That which begins with a column.
   const double* panel(std::int64_t column) const { return cells_.data() + column * depth_; }
 
  private:

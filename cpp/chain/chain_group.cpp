@@ -91,16 +91,11 @@ void GroupPotentials::load(RowShape shape, const double* rows, double at_mu) {
   for (std::int64_t y = 0; y < labels; ++y) found.add(rows + y * shape.stride, labels);
   offset = found.highest, range = std::max(0.0, found.width());
   if (std::isnan(found.width())) range = found.width();
-  const auto cells = static_cast<std::size_t>(width * width);
-  matrix.assign(cells, 0.0);
-  std::vector<double> transposed(cells, 0.0);
-  for (std::int64_t y = 0; y < labels; ++y) {
-    double* row = matrix.data() + y * width;
-    exponentiate(rows + y * shape.stride, labels, offset, 1.0 / mu, row, width);
-    for (std::int64_t z = 0; z < labels; ++z) transposed[static_cast<std::size_t>(z * width + y)] = row[z];
-  }
+  matrix.assign(static_cast<std::size_t>(width * width), 0.0);
+  for (std::int64_t y = 0; y < labels; ++y)
+    exponentiate(rows + y * shape.stride, labels, offset, 1.0 / mu, matrix.data() + y * width, width);
   to.pack(labels, width, matrix.data(), width);
-  from.pack(labels, width, transposed.data(), width);
+  from.pack_transposed(labels, width, matrix.data(), width);
 }
 
 void ChainGroup::begin(const GroupPotentials& potentials, std::span<const std::int64_t> lengths) {

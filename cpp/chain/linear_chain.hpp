@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/spare.hpp"
 #include "chain/edge_features.hpp"
 #include "chain/kbest.hpp"
 #include "chain/unfolding.hpp"
@@ -106,6 +107,7 @@ class LinearChain final : public LinearTokens {
 
   Unfolding unfolding_;
   EdgeFeatures edges_;
+  mutable Spare memory_of_passes_;  // of chains together
 };
 
 }  // namespace casimir

@@ -20,10 +20,34 @@ constexpr std::int64_t kGroups = 8;  // whose memory is held at a time, whatever
 
 }  // namespace
 
+/// A group, and what it adds to the gradient.
+struct GroupPart {
+  ChainGroup group;
+  OuterProducts pairs;
+  MarginalList list;
+  std::vector<double> u;
+  std::vector<std::int64_t> lengths;
+};
+
+/// What a pass needs besides its arguments; it is kept for the next pass.
+struct MemoryOfPass {
+  std::vector<double> to, pairs;
+  GroupPotentials potentials;
+  std::vector<GroupPart> parts;
+};
+
 class LinearChain::Together {
  public:
-  Together(const LinearChain& chain, const WeightView& w, double mu, int threads, bool with_gradient)
-      : chain_(chain), w_(w), threads_(threads), with_gradient_(with_gradient) {
+  Together(const LinearChain& chain, const WeightView& w, double mu, int threads, bool with_gradient,
+           MemoryOfPass& memory)
+      : chain_(chain),
+        w_(w),
+        threads_(threads),
+        with_gradient_(with_gradient),
+        to_(memory.to),
+        pairs_(memory.pairs),
+        potentials_(memory.potentials),
+        parts_(memory.parts) {
     chain.load_transitions(w, to_);
     potentials_.load(chain.shape_, to_.data(), mu);
     if (with_gradient) pairs_.assign(static_cast<std::size_t>(potentials_.width * potentials_.width), 0.0);
@@ -31,7 +55,7 @@ class LinearChain::Together {
 
   void run(Answer* answers, std::span<double> gradient, std::vector<char>& done) {
     const std::vector<std::vector<std::int64_t>> plan = groups();
-    parts_.resize(std::min(plan.size(), static_cast<std::size_t>(kGroups)));
+    parts_.resize(std::max(parts_.size(), std::min(plan.size(), static_cast<std::size_t>(kGroups))));
     for (std::size_t first = 0; first < plan.size(); first += kGroups) {
       const auto count = static_cast<std::int64_t>(std::min(plan.size() - first, static_cast<std::size_t>(kGroups)));
       parallel_chunks(count, threads_, [&](std::int64_t begin, std::int64_t end, int) {
@@ -44,15 +68,6 @@ class LinearChain::Together {
   }
 
  private:
-  /// A group, and what it adds to the gradient.
-  struct Part {
-    ChainGroup group;
-    OuterProducts pairs;
-    MarginalList list;
-    std::vector<double> u;
-    std::vector<std::int64_t> lengths;
-  };
-
   /// Examples that count, the longest first, in groups that depend on the lengths alone.
   std::vector<std::vector<std::int64_t>> groups() const {
     std::vector<std::int64_t> examples(static_cast<std::size_t>(chain_.n_examples()));
@@ -72,7 +87,7 @@ class LinearChain::Together {
     return out;
   }
 
-  void run_group(const std::vector<std::int64_t>& examples, Part& part, Answer* answers,
+  void run_group(const std::vector<std::int64_t>& examples, GroupPart& part, Answer* answers,
                  std::vector<char>& done) const {
     const std::int64_t stride = chain_.shape_.stride;
     part.lengths.clear();
@@ -117,7 +132,7 @@ class LinearChain::Together {
   }
 
   /// Marginals less the truth, times the scale, of tokens, start and stop; those of pairs get the scale.
-  void collect(std::int64_t i, Part& part, std::int64_t member) const {
+  void collect(std::int64_t i, GroupPart& part, std::int64_t member) const {
     const double scale = chain_.scale(i);
     const std::int64_t p = chain_.length(i), width = potentials_.width;
     for (std::int64_t t = 0; t < p; ++t) {
@@ -134,12 +149,13 @@ class LinearChain::Together {
 
   /// Every thread owns rows and reads the groups in order, so that every sum has one fixed order.
   void add_groups(std::int64_t count, std::span<double> gradient) {
-    const std::span<const Part> parts(parts_.data(), static_cast<std::size_t>(count));
+    const std::span<const GroupPart> parts(parts_.data(), static_cast<std::size_t>(count));
     parallel_chunks(potentials_.width / kProductWidth, threads_, [&](std::int64_t begin, std::int64_t end, int) {
-      for (const Part& part : parts) part.pairs.add_to(begin * kProductWidth, end * kProductWidth, pairs_.data());
+      for (const GroupPart& part : parts) part.pairs.add_to(begin * kProductWidth, end * kProductWidth, pairs_.data());
     });
     parallel_chunks(chain_.rows(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
-      for (const Part& part : parts) chain_.scatter_list(part.list, {gradient.data(), 1.0, nullptr, 0.0, begin, end});
+      for (const GroupPart& part : parts)
+        chain_.scatter_list(part.list, {gradient.data(), 1.0, nullptr, 0.0, begin, end});
     });
   }
 
@@ -157,9 +173,9 @@ class LinearChain::Together {
   const WeightView& w_;
   const int threads_;
   const bool with_gradient_;
-  std::vector<double> to_, pairs_;
-  GroupPotentials potentials_;
-  std::vector<Part> parts_;
+  std::vector<double>&to_, &pairs_;
+  GroupPotentials& potentials_;
+  std::vector<GroupPart>& parts_;
 };
 
 void LinearChain::pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
@@ -169,7 +185,9 @@ void LinearChain::pass_together(const WeightView& w, const Smoothing& smoothing,
   const double* pairs = data_.fixed_pairs;
   const auto is_mask = [](double score) { return score == 0.0 || score == -kInf; };
   if (pairs && !std::all_of(pairs, pairs + shape_.labels * shape_.labels, is_mask)) return;
-  Together(*this, w, smoothing.mu, threads, !gradient.empty()).run(answers, gradient, done);
+  const auto memory = memory_of_passes_.take<MemoryOfPass>();
+  Together(*this, w, smoothing.mu, threads, !gradient.empty(), *memory).run(answers, gradient, done);
+  memory_of_passes_.keep(memory);
 }
 
 }  // namespace casimir
