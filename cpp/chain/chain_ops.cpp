@@ -14,11 +14,6 @@
 namespace casimir {
 namespace {
 
-/// Messages from both sides that overlap by less have lost outputs to underflow, or will. Without forbidden scores
-/// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
-/// next.
-constexpr double kLeastOverlap = 1e-250;
-
 #if defined(__AVX512F__)
 constexpr int kWide = 8, kManyColumns = 32, kSums = 24;
 #else
@@ -31,6 +26,54 @@ struct Columns {
   using L = Lanes<W>;
   using V = typename L::V;
   static constexpr int kTile = 4 * H <= kSums ? 4 : 2 * H <= kSums ? 2 : 1;  // rows of sums held in registers
+
+  /// Columns of the scores of one token, whose features are [begin, end).
+  template <bool kTwo, bool kValues>
+  static void score(RowShape shape, const TokenFeatures& x, std::int64_t begin, std::int64_t end, const WeightView& w,
+                    std::int64_t column, double* u) {
+    const std::int64_t stride = shape.stride;
+    V moving[H]{}, fixed[H]{};
+    for (std::int64_t f = begin; f < end; ++f) {
+      const std::int64_t row = static_cast<std::int64_t>(x.indices[f]) * stride + column;
+      const double value = kValues ? x.values[f] : 1.0;
+      for (int j = 0; j < H; ++j) {
+        if constexpr (kValues) {
+          moving[j] += L::load(w.v + row + j * W) * value;
+          if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W) * value;
+        } else {
+          moving[j] += L::load(w.v + row + j * W);
+          if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W);
+        }
+      }
+    }
+    for (int j = 0; j < H; ++j) {
+      V total = moving[j] * w.s;
+      if constexpr (kTwo) total += fixed[j] * w.a;
+      L::store(u + column + j * W, total);
+    }
+  }
+
+  /// The same columns of the rows of these features += a * row, and += b * row in q.
+  static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t begin, std::int64_t end, const double* row,
+                      std::int64_t column, const ScatterTarget& target) {
+    const std::int64_t stride = shape.stride;
+    V va[H], qb[H];
+    for (int j = 0; j < H; ++j) {
+      const V here = L::load(row + column + j * W);
+      va[j] = here * target.a;
+      qb[j] = here * target.b;
+    }
+    for (std::int64_t f = begin; f < end; ++f) {
+      const std::int64_t index = x.indices[f];
+      const double value = x.values ? x.values[f] : 1.0;
+      double* v = target.v + index * stride + column;
+      for (int j = 0; j < H; ++j) L::store(v + j * W, L::load(v + j * W) + va[j] * value);
+      if (target.q) {
+        double* q = target.q + index * stride + column;
+        for (int j = 0; j < H; ++j) L::store(q + j * W, L::load(q + j * W) + qb[j] * value);
+      }
+    }
+  }
 
   /// Two running maxima, to shorten the dependency chain.
   static void max_step(RowShape shape, const double* matrix, const double* message, double* out) {
@@ -94,7 +137,6 @@ template <int W, int NV>
 struct Rows {
   using L = Lanes<W>;
   using V = typename L::V;
-  static constexpr int kHeld = NV ? NV : 1;  // vectors held in registers at a time
 
   static int vectors(RowShape shape) { return NV ? NV : shape.stride / W; }
 
@@ -121,31 +163,11 @@ struct Rows {
   template <bool kTwo, bool kValues>
   static void score_with(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count,
                          const WeightView& w, double* u) {
-    const int nv = vectors(shape);
-    const std::int64_t stride = shape.stride;
-    for (std::int64_t t = 0; t < count; ++t, u += stride) {
+    for (std::int64_t t = 0; t < count; ++t, u += shape.stride) {
       const std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
-      for (int j0 = 0; j0 < nv; j0 += kHeld) {
-        V moving[kHeld]{}, fixed[kHeld]{};
-        for (std::int64_t f = begin; f < end; ++f) {
-          const std::int64_t row = static_cast<std::int64_t>(x.indices[f]) * stride + j0 * W;
-          const double value = kValues ? x.values[f] : 1.0;
-          for (int j = 0; j < kHeld; ++j) {
-            if constexpr (kValues) {
-              moving[j] += L::load(w.v + row + j * W) * value;
-              if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W) * value;
-            } else {
-              moving[j] += L::load(w.v + row + j * W);
-              if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W);
-            }
-          }
-        }
-        for (int j = 0; j < kHeld; ++j) {
-          V total = moving[j] * w.s;
-          if constexpr (kTwo) total += fixed[j] * w.a;
-          L::store(u + (j0 + j) * W, total);
-        }
-      }
+      over_columns(shape, [&]<class Block>(Block, int column) {
+        Block::template score<kTwo, kValues>(shape, x, begin, end, w, column, u);
+      });
       set_padding(shape, u, -kInf);
     }
   }
@@ -168,33 +190,15 @@ struct Rows {
 
   static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count,
                       const double* rows, const ScatterTarget& target) {
-    const int nv = vectors(shape);
-    const std::int64_t stride = shape.stride;
-    for (std::int64_t t = 0; t < count; ++t, rows += stride) {
+    for (std::int64_t t = 0; t < count; ++t, rows += shape.stride) {
       if (is_zero(shape, rows)) continue;
       std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
       if (target.row_begin > 0)
         begin = std::lower_bound(x.indices + begin, x.indices + end, target.row_begin) - x.indices;
       if (begin < end && x.indices[end - 1] >= target.row_end)
         end = std::lower_bound(x.indices + begin, x.indices + end, target.row_end) - x.indices;
-      for (int j0 = 0; j0 < nv; j0 += kHeld) {
-        V va[kHeld], qb[kHeld];
-        for (int j = 0; j < kHeld; ++j) {
-          const V row = L::load(rows + (j0 + j) * W);
-          va[j] = row * target.a;
-          qb[j] = row * target.b;
-        }
-        for (std::int64_t f = begin; f < end; ++f) {
-          const std::int64_t index = x.indices[f];
-          const double value = x.values ? x.values[f] : 1.0;
-          double* v = target.v + index * stride + j0 * W;
-          for (int j = 0; j < kHeld; ++j) L::store(v + j * W, L::load(v + j * W) + va[j] * value);
-          if (target.q) {
-            double* q = target.q + index * stride + j0 * W;
-            for (int j = 0; j < kHeld; ++j) L::store(q + j * W, L::load(q + j * W) + qb[j] * value);
-          }
-        }
-      }
+      over_columns(shape,
+                   [&]<class Block>(Block, int column) { Block::scatter(shape, x, begin, end, rows, column, target); });
     }
   }
 

@@ -23,6 +23,11 @@ struct Potentials {
   std::vector<double> to, from;
 };
 
+/// Messages from both sides that overlap by less have lost outputs to underflow, or will. Without forbidden scores
+/// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
+/// next.
+constexpr double kLeastOverlap = 1e-250;
+
 /// What is done with a label that loses at most bound - base: insert(context, position, label, loss) -> the bound from
 /// then on.
 struct Scan {

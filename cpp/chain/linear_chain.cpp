@@ -131,11 +131,10 @@ double LinearChain::best_path(std::int64_t p, ChainWorkspace& work) const {
   return *first;
 }
 
-double LinearChain::path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const {
-  const Transitions edges = transitions(work);
-  double score = work.u[cell(0, labels[0])];
+double LinearChain::path_score(std::int64_t p, const std::int32_t* labels, const double* u, Transitions edges) const {
+  double score = u[cell(0, labels[0])];
   for (std::int64_t t = 1; t < p; ++t)
-    score += work.u[cell(t, labels[t])] + edges.to[(t - 1) * edges.step + labels[t - 1] * shape_.stride + labels[t]];
+    score += u[cell(t, labels[t])] + edges.to[(t - 1) * edges.step + labels[t - 1] * shape_.stride + labels[t]];
   return score;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/spare.hpp"
 #include "chain/edge_features.hpp"
 #include "chain/kbest.hpp"
 #include "chain/unfolding.hpp"
@@ -41,6 +42,9 @@ class LinearChain final : public LinearTokens {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
+  /// Sums over the outputs of chains of many labels run for several chains together.
+  void pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
+                     std::span<double> gradient, std::vector<char>& done) const override;
   std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
   /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
   void all_token_scores(const double* w, int threads, double* out) const;
@@ -58,7 +62,10 @@ class LinearChain final : public LinearTokens {
   void make_room(std::int64_t i, ChainWorkspace& work) const;
   /// Runs max-product on the scores in work; the best labels are in work.path. Returns the best score.
   double best_path(std::int64_t p, ChainWorkspace& work) const;
-  double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const;
+  double path_score(std::int64_t p, const std::int32_t* labels, const ChainWorkspace& work) const {
+    return path_score(p, labels, work.u.data(), transitions(work));
+  }
+  double path_score(std::int64_t p, const std::int32_t* labels, const double* u, Transitions edges) const;
   double truth_score(std::int64_t i, const ChainWorkspace& work) const;
   /// ell_i(y), the fixed score of y less that of the truth.
   double cost_of(std::int64_t i, const std::int32_t* labels) const {
@@ -75,6 +82,7 @@ class LinearChain final : public LinearTokens {
 
  private:
   struct Oracles;
+  class Together;
   /// What the oracles of a chain run on: its own scores, or those of its unfolding.
   struct Lattice {
     const ChainOps& ops;
@@ -99,6 +107,7 @@ class LinearChain final : public LinearTokens {
 
   Unfolding unfolding_;
   EdgeFeatures edges_;
+  mutable Spare memory_of_passes_;  // of chains together
 };
 
 }  // namespace casimir

@@ -12,14 +12,21 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
   if (!marginals.empty()) check_size(marginals.size(), problem.marginal_offset(n), "marginals");
   if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
   const WeightView view{w.data()};
+  std::vector<char> done(static_cast<std::size_t>(n), 0);
+  parallel_chunks(static_cast<std::int64_t>(gradient.size()), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    std::fill(gradient.begin() + begin, gradient.begin() + end, 0.0);
+  });
+  if (marginals.empty()) problem.pass_together(view, smoothing, threads, answers, gradient, done);
   // one per thread, in order
   std::vector<MarginalList> lists(
       static_cast<std::size_t>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(n, 1))));
   parallel_chunks(n, threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+    if (std::find(done.begin() + begin, done.begin() + end, 0) == done.begin() + end) return;
     const auto work = problem.workspace();
     problem.load_weights(view, *work);
     MarginalBuffer buffer(problem);
     for (std::int64_t i = begin; i < end; ++i) {
+      if (done[static_cast<std::size_t>(i)]) continue;
       double* kept = marginals.empty() ? nullptr : marginals.data() + problem.marginal_offset(i);
       const double scale = problem.scale(i);
       if (scale == 0.0) {
@@ -41,9 +48,7 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
   });
   if (gradient.empty()) return;
   // Each thread owns a range of rows and reads all marginals in order, so that every sum has one fixed order.
-  const std::int64_t stride = problem.n_params() / problem.rows();
   parallel_chunks(problem.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
-    std::fill(gradient.data() + begin * stride, gradient.data() + end * stride, 0.0);
     for (const MarginalList& list : lists) problem.scatter_list(list, {gradient.data(), 1.0, nullptr, 0.0, begin, end});
   });
 }

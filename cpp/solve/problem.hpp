@@ -56,6 +56,10 @@ class Problem {
   virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
   /// Tells in which order the next stochastic steps will visit examples.
   virtual void announce(std::span<const std::int64_t> /*order*/) const {}
+  /// Where oracles of several examples are quicker together than one by one: gives answers to examples, adds their
+  /// marginals less the truth, times their scales, to the gradient (empty: not asked for), and marks them in done[n].
+  virtual void pass_together(const WeightView& /*w*/, const Smoothing& /*smoothing*/, int /*threads*/,
+                             Answer* /*answers*/, std::span<double> /*gradient*/, std::vector<char>& /*done*/) const {}
   virtual void subtract_truth(std::int64_t i, double* marginals) const = 0;
   /// Adds J_i^T marginals to the target; rows outside the target's range are left alone.
   virtual void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const = 0;

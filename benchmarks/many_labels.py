@@ -1,0 +1,68 @@
+"""Chains of many labels: full passes in float32 matrix products. python -m benchmarks.many_labels --help
+
+A product is [edges, L] times [L, L] in float32, by NumPy's BLAS on one thread; forward, backward and the gradient of
+the transitions are the work of three. The sentences and weights are random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import casimir as cs
+from benchmarks.clock import medians, take_turns
+from benchmarks.oracles import milliseconds
+from benchmarks.table import machine, markdown
+from casimir._native import core
+from casimir.costs import Hamming
+from casimir.models.linear import LinearChainModel
+from casimir.problems import Combination, Truth, core_problem
+from casimir.structures import Chain
+
+SENTENCES = {50: 1000, 200: 400, 1000: 100}
+KINDS = {"hinge": (Hamming(), ("hard", 1, 0.0)), "CRF": (None, ("entropy", 1, 1.0))}
+
+
+def problem_of(labels: int, n: int, cost: Any, rng: np.random.Generator) -> Any:
+    lengths = rng.integers(8, 24, n)
+    words = [[[f"w{rng.integers(2000)}", f"s{rng.integers(200)}"] for _ in range(p)] for p in lengths]
+    X = cs.pack(words, n_features=None)
+    y = [rng.integers(labels, size=p) for p in lengths]
+    return core_problem(LinearChainModel(X, labels), Combination(Chain(labels), cost, y, Truth(y)))
+
+
+def row(labels: int, repetitions: int) -> tuple[str, ...]:
+    """Passes with gradient at one number of labels, in three products each."""
+    n, actions = SENTENCES[labels], {}
+    for name, (cost, smoothing) in KINDS.items():
+        problem = problem_of(labels, n, cost, np.random.default_rng(labels))
+        w, out = np.random.default_rng(0).normal(0.0, 0.5, problem.n_params), np.zeros(problem.n_params)
+        chosen = core.Smoothing(*smoothing)
+        actions[name] = lambda problem=problem, w=w, chosen=chosen, out=out: problem.full_pass(w, chosen, 1, None, out)
+    edges = int(np.random.default_rng(labels).integers(8, 24, n).sum()) - n
+    rng = np.random.default_rng(1)
+    messages, matrix = (rng.random(shape, dtype=np.float32) for shape in ((edges, labels), (labels, labels)))
+    actions["product"] = lambda: messages @ matrix
+    seconds = medians(take_turns(actions, repetitions))
+    shown = (f"{milliseconds(seconds[k])}, {seconds[k] / (3 * seconds['product']):.2f}" for k in KINDS)
+    return (str(labels), str(edges), milliseconds(seconds["product"]), *shown)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.many_labels", description=__doc__)
+    parser.add_argument("--labels", default="50,200,1000", help="separated by commas")
+    parser.add_argument("--repetitions", type=int, default=9)
+    options = parser.parse_args(arguments)
+    header = ("L", "edges", "product", *(f"{name} pass with gradient, in three products" for name in KINDS))
+    print(f"{machine()}\n\n{markdown(header, [row(int(k), options.repetitions) for k in options.labels.split(',')])}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+#include "base/products.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/lanes.hpp"
+
+namespace casimir {
+namespace {
+
+// kTileRows x kTileVectors sums stay in registers.
+#if defined(__AVX512F__)
+constexpr int kVector = 8, kTileRows = 8, kTileVectors = 3;
+#elif !defined(__x86_64__) || defined(__AVX__)
+constexpr int kVector = 4, kTileRows = 4, kTileVectors = 2;
+#else
+constexpr int kVector = 4, kTileRows = 2, kTileVectors = 2;
+#endif
+constexpr std::int64_t kPanel = kTileVectors * kVector;
+constexpr std::int64_t kChunk = 192;  // rows of outer products
+
+using L = Lanes<kVector>;
+
+/// Where the rows of a left matrix lie: cell k of row r is at[r * row + k * step].
+struct Left {
+  const double* at;
+  std::int64_t row, step;
+};
+
+/// out[kRows][kVectors vectors] = left right, or added.
+template <int kRows, int kVectors, bool kAdd>
+void tile(std::int64_t depth, Left left, const double* right, double* out, std::int64_t stride) {
+  L::V sums[kRows][kVectors]{};
+  for (std::int64_t k = 0; k < depth; ++k, left.at += left.step, right += kVectors * kVector) {
+    L::V here[kVectors];
+    for (int j = 0; j < kVectors; ++j) here[j] = L::load(right + j * kVector);
+    for (int r = 0; r < kRows; ++r) {
+      const double factor = left.at[r * left.row];
+      for (int j = 0; j < kVectors; ++j) sums[r][j] += here[j] * factor;
+    }
+  }
+  for (int r = 0; r < kRows; ++r)
+    for (int j = 0; j < kVectors; ++j) {
+      double* cell = out + r * stride + j * kVector;
+      L::store(cell, kAdd ? L::load(cell) + sums[r][j] : sums[r][j]);
+    }
+}
+
+/// All rows, in tiles of kRows and at the end of fewer.
+template <int kRows, int kVectors, bool kAdd>
+void tiles(std::int64_t rows, std::int64_t depth, Left left, const double* right, double* out, std::int64_t stride) {
+  for (; rows >= kRows; rows -= kRows, left.at += kRows * left.row, out += kRows * stride)
+    tile<kRows, kVectors, kAdd>(depth, left, right, out, stride);
+  if constexpr (kRows > 1) tiles<kRows / 2, kVectors, kAdd>(rows, depth, left, right, out, stride);
+}
+
+template <bool kAdd>
+void panel_product(std::int64_t vectors, std::int64_t rows, std::int64_t depth, Left left, const double* right,
+                   double* out, std::int64_t stride) {
+  if (vectors >= kTileVectors) return tiles<kTileRows, kTileVectors, kAdd>(rows, depth, left, right, out, stride);
+  if constexpr (kTileVectors > 2)
+    if (vectors == 2) return tiles<kTileRows, 2, kAdd>(rows, depth, left, right, out, stride);
+  tiles<kTileRows, 1, kAdd>(rows, depth, left, right, out, stride);
+}
+
+}  // namespace
+
+void Panels::pack(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride) {
+  depth_ = depth, width_ = width;
+  cells_.resize(static_cast<std::size_t>(depth * width));
+  double* to = cells_.data();
+  for (std::int64_t column = 0; column < width; column += kPanel) {
+    const std::int64_t count = std::min(kPanel, width - column);
+    for (std::int64_t k = 0; k < depth; ++k, to += count)
+      for (std::int64_t j = 0; j < count; j += kVector) L::store(to + j, L::load(rows + k * stride + column + j));
+  }
+}
+
+void Panels::pack_transposed(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride) {
+  depth_ = depth, width_ = width;
+  cells_.resize(static_cast<std::size_t>(depth * width));
+  double* to = cells_.data();
+  for (std::int64_t column = 0; column < width; column += kPanel) {
+    const std::int64_t count = std::min(kPanel, width - column);
+    const double* from = rows + column * stride;
+    for (std::int64_t k = 0; k < depth; ++k, to += count)
+      for (std::int64_t j = 0; j < count; ++j) to[j] = from[j * stride + k];
+  }
+}
+
+void multiply(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
+              std::int64_t out_stride) {
+  for (std::int64_t column = 0; column < right.width(); column += kPanel)
+    panel_product<false>((right.width() - column) / kVector, rows, right.depth(), {left, left_stride, 1},
+                         right.panel(column), out + column, out_stride);
+}
+
+void OuterProducts::pack(std::int64_t depth, std::int64_t width, const double* left, const double* right) {
+  width_ = width, used_ = 0;
+  for (std::int64_t first = 0; first < depth; first += kChunk, ++used_) {
+    const std::int64_t count = std::min(kChunk, depth - first);
+    if (chunks_.size() == used_) chunks_.emplace_back();
+    Chunk& chunk = chunks_[used_];
+    chunk.right.pack(count, width, right + first * width, width);
+    chunk.left.resize(static_cast<std::size_t>(count * width));
+    double* to = chunk.left.data();
+    for (std::int64_t column = 0; column < width; column += kProductWidth)
+      for (std::int64_t k = 0; k < count; ++k, to += kProductWidth)
+        std::memcpy(to, left + (first + k) * width + column, kProductWidth * sizeof(double));
+  }
+}
+
+void OuterProducts::add_to(std::int64_t begin, std::int64_t end, double* out) const {
+  for (std::size_t c = 0; c < used_; ++c) {
+    const Chunk& chunk = chunks_[c];
+    const std::int64_t depth = chunk.right.depth();
+    for (std::int64_t column = 0; column < width_; column += kPanel)
+      for (std::int64_t row = begin; row < end; row += kProductWidth)
+        panel_product<true>((width_ - column) / kVector, kProductWidth, depth,
+                            {chunk.left.data() + row * depth, 1, kProductWidth}, chunk.right.panel(column),
+                            out + row * width_ + column, width_);
+  }
+}
+
+}  // namespace casimir

@@ -1,0 +1,91 @@
+"""Sums over the outputs of chains of many labels, which run in groups, equal those of the composed path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from fused_cases import CLOSE, both, constrained, own_cost, some_weights, start
+from problems import Parts, chain_parts
+
+import casimir as cs
+
+CASES = {
+    "33 labels": lambda: chain_parts(n=60, n_labels=33, lengths=(1, 9)),
+    "40 labels, values": lambda: chain_parts(n=9, n_labels=40, lengths=(1, 30), valued=True, weighted_cost=True),
+    "50 labels, two chains": lambda: chain_parts(n=2, n_labels=50, lengths=(1, 5)),
+    "71 labels, single tokens": lambda: chain_parts(n=30, n_labels=71, lengths=(1, 1)),
+    "forbidden labels and pairs": lambda: constrained(chain_parts(n=40, n_labels=35, lengths=(1, 6))),
+    "costs of pairs": lambda: own_cost(chain_parts(n=10, n_labels=34, lengths=(1, 6)), pairs=True),
+}
+cases = pytest.mark.parametrize("case", CASES)
+
+
+def passes(parts: Parts, loss: Any, w: Any, mu: float = 1.0, **options: Any) -> list[Any]:
+    """Fused and composed, with the gradient and without marginals."""
+    found = [o.problem(loss.smoothing) for o in both(parts, 0.3, loss, **options)]
+    return [p.full_pass(w, loss.smoothing, mu, gradient=True, keep=False) for p in found]
+
+
+def assert_equal(fused: Any, composed: Any, size: float = 1.0) -> None:
+    for name in ("value", "upper", "cost", "gradient"):
+        atol = CLOSE["atol"] * size
+        np.testing.assert_allclose(getattr(fused, name), getattr(composed, name), err_msg=name, rtol=0.0, atol=atol)
+
+
+@cases
+@pytest.mark.parametrize("loss", ["log", "margin"])
+def test_full_passes_agree(case: str, loss: str) -> None:
+    parts = CASES[case]()
+    own = cs.SoftmaxMargin(parts.cost) if loss == "margin" else cs.Log()
+    for scale, mu in ((0.0, 1.0), (1.0, 0.3), (5.0, 1.0)):
+        assert_equal(*passes(parts, own, scale * start(parts), mu))
+
+
+@pytest.mark.parametrize("scale", [50.0, 300.0, 3000.0])
+def test_chains_that_need_logs_leave_their_group(scale: float) -> None:
+    """Scores of some chains are too wide for messages in doubles, and those of others are not."""
+    parts = chain_parts(n=40, n_labels=33, lengths=(1, 5))
+    assert_equal(*passes(parts, cs.Log(), scale * start(parts)), size=scale)
+
+
+def test_groups_count_examples_by_their_weights() -> None:
+    parts = chain_parts(n=40, n_labels=33, lengths=(1, 6))
+    weights = some_weights(40)
+    assert (weights == 0.0).any()
+    fused, composed = passes(parts, cs.Log(), start(parts), sample_weight=weights)
+    assert_equal(fused, composed)
+    assert not fused.value[weights == 0.0].any()
+
+
+@cases
+def test_groups_give_the_same_bits_on_any_number_of_threads(case: str) -> None:
+    parts = CASES[case]()
+    w = start(parts)
+    entropy = cs.Entropy()
+    problems = [parts.objective(0.3, cs.Log(), n_threads=threads).problem(entropy) for threads in (1, 2, 3, 7)]
+    first, *others = [p.full_pass(w, entropy, 1.0, gradient=True, keep=False) for p in problems]
+    for other in others:
+        for name in ("value", "cost", "gradient"):
+            np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
+
+
+@cases
+def test_values_alone_are_those_with_a_gradient(case: str) -> None:
+    parts = CASES[case]()
+    problem, w, entropy = parts.objective(0.3, cs.Log()).problem(cs.Entropy()), start(parts), cs.Entropy()
+    full, value = (problem.full_pass(w, entropy, 1.0, gradient=k, keep=False) for k in (True, False))
+    np.testing.assert_allclose(value.value, full.value, rtol=1e-13)
+
+
+def test_a_chain_has_the_same_bits_in_any_group() -> None:
+    parts = chain_parts(n=40, n_labels=37, lengths=(2, 6))
+    w = start(parts)
+    problem = parts.objective(0.3, cs.Log()).problem(cs.Entropy())
+    value = problem.full_pass(w, cs.Entropy(), 1.0, gradient=True, keep=False).value
+    some = [3, 17, 18, 39]
+    model = cs.LinearChainModel(parts.model.X.select(some), 37)
+    fewer = replace(parts, model=model, y=[parts.y[i] for i in some]).objective(0.3, cs.Log()).problem(cs.Entropy())
+    np.testing.assert_array_equal(fewer.full_pass(w, cs.Entropy(), 1.0, gradient=True, keep=False).value, value[some])
