@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
 import casimir
+from casimir.estimators.chain_tagger import ChainTagger
 
 HEAVY = {"cv2", "dask", "distributed", "matplotlib", "rich", "scipy", "sklearn", "torch"}
 SCRIPT = """
@@ -55,6 +60,26 @@ def test_a_plain_prediction_waits_for_no_other_task_and_no_command_line_library(
     assert done.stderr == ""
     assert "casimir.tasks.tag.task" in done.stdout
     assert "casimir.tasks.align" not in done.stdout
+
+
+def test_training_of_a_tagger_does_not_wait_for_scikit_learn(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("Ada NNP B-PER\nslept VBD O\n\nLeeds NNP B-LOC\nran VBD O\n\n" * 6)
+    code = "from casimir.cli import app; app(sys.argv[1:], standalone_mode=False)"
+    file, model = str(tmp_path / "train.txt"), str(tmp_path / "model")
+    assert "sklearn" not in loaded(code, "train", "ner", "-q", "--train", file, "--dev", file, "--model", model)
+    assert Path(model, "model.json").exists()
+
+
+def test_a_tagger_trained_without_scikit_learn_becomes_an_estimator_that_knows_the_same() -> None:
+    X, y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
+    tagger = ChainTagger(n_features=None, tol=1e-4).fit(X, y)
+    estimator = casimir.SequenceTagger.of(tagger)
+    assert estimator.predictor_ is tagger.predictor_
+    assert estimator.get_params(deep=False) == tagger.get_params()
+    assert estimator.score(X, y) == tagger.score(X, y) == 1.0
+    assert clone(estimator).get_params() == casimir.SequenceTagger(n_features=None, tol=1e-4).get_params()
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        tagger.unfitted().predict(X)
 
 
 def test_estimators_load_scikit_learn() -> None:

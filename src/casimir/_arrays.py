@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ AnyArray = npt.NDArray[Any]
 
 _ALIGNMENT = 64  # bytes: one cache line, one 512-bit vector
 _LONG = 2**17  # numbers: a megabyte
+_LARGE_PAGES = 2**19  # numbers: two pages of two megabytes
 # memory of this process alone: what it writes after a fork stays its own
 _PRIVATE: dict[str, Any] = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 _BLOCK = 2**15  # numbers: three of them fit into a second-level cache
@@ -25,10 +27,16 @@ _BLOCK = 2**15  # numbers: three of them fit into a second-level cache
 def aligned_zeros(n: int) -> FloatArray:
     """float64[n] of zeros that starts at a multiple of 64 bytes; untouched pages cost no memory.
 
-    Long arrays are pages of their own, which go back to the system with the array; those of malloc often do not.
+    Long arrays are pages of their own, which go back to the system with the array; those of malloc often do not. Those
+    of many megabytes ask for large pages: the rows of features are read here and there, and with small pages every
+    such reading waits for the page table too.
     """
     if n >= _LONG:
-        return np.frombuffer(anonymous_pages(n * 8), dtype=np.float64)
+        pages = anonymous_pages(n * 8)
+        if n >= _LARGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):
+            with suppress(OSError):  # a kernel without them: advice, nothing is lost where it is not taken
+                pages.madvise(mmap.MADV_HUGEPAGE)
+        return np.frombuffer(pages, dtype=np.float64)
     extra = _ALIGNMENT // np.dtype(np.float64).itemsize
     padded = np.zeros(n + extra)
     skip = -padded.ctypes.data % _ALIGNMENT // padded.itemsize

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -281,6 +283,23 @@ def test_part_marginals_with_other_edges_are_refused() -> None:
     wrong = Scores(np.zeros((2, 2)), np.array([0, 2]), np.zeros((2, 2, 2)), np.array([0, 2]))
     with pytest.raises(ValueError, match="edges"):
         model.adjoint(wrong)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux")
+def test_long_arrays_ask_for_large_pages() -> None:
+    short, long = aligned_zeros(2**18), aligned_zeros(2**20)
+    assert [advised_large(one.ctypes.data) for one in (short, long)] == [False, True]
+
+
+def advised_large(address: int) -> bool:
+    """Whether the kernel was told so of the memory there."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if (head := re.match("([0-9a-f]+)-([0-9a-f]+) ", line)) is not None:
+            inside = int(head[1], 16) <= address < int(head[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            return "hg" in line.split()
+    raise AssertionError("there is no such memory")
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 1000, 10**6])

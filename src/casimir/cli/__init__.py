@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+_NEW_OBJECTS = 100_000  # after which Python looks for cycles; after 700, as is usual, that is 5 % of a training
+
 
 def main() -> None:
     """Entry point of the `casimir` command. What needs no more than a model does not wait for all commands to load."""
+    gc.set_threshold(_NEW_OBJECTS)
     if sys.argv[1:] == ["--version"]:
         from casimir import __version__
 

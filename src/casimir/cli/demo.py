@@ -35,7 +35,7 @@ def demo(
 def _demo(output: Path, seed: int, json: bool) -> None:
     from casimir.cli.examples import show_examples
     from casimir.cli.report import Section, show_run
-    from casimir.estimators import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.progress import Progress
     from casimir.tasks.ner.task import TASK
     from casimir.tasks.tag.held_out import HeldOut
@@ -46,13 +46,13 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     check_target(output / "model")
     corpus, held_out = (read_conll(path) for path in (load_news().train, load_news().heldout))
     watched = HeldOut(held_out, lexicons=NO_LEXICONS.learnt(corpus))
-    tagger = SequenceTagger(random_state=seed)
+    tagger = ChainTagger(random_state=seed)
     begin = f"Training on {len(corpus):,} sentences, {len(held_out):,} held out, to a certified gap of {tagger.tol:g}"
     say(err(), begin, "bold")
     with Progress({"held-out F1": watched.f1}, err()) as progress:
         model = train(corpus, tagger, callbacks=(progress,))
     model.save(output / "model")
-    scores = watched.scores(model.tagger.predictor_)
+    scores = watched.scores(model.given.predictor_)
     plot = _plot(model, output / "convergence.png")
     if json:
         figures = {**model.run.to_dict(), **TASK.figures(model), "heldout": scores.to_dict()}
@@ -65,15 +65,16 @@ def _demo(output: Path, seed: int, json: bool) -> None:
     left = f"model in {output / 'model'}" + (f", plot in {plot}" if plot else "")
     say(err(), f"\nDone in {time.perf_counter() - began:.1f} s: {left}", "green")
     say(err(), f"Try it on your own text: casimir predict {output / 'model'} FILE   (one word per line)")
-    if model.tagger.status_ == "interrupted":
+    if model.present[0].status_ == "interrupted":
         raise SystemExit(INTERRUPTED)
 
 
 def _plot(model: TagModel, path: Path) -> str | None:
     from casimir.plotting import save_convergence
 
+    tagger, _ = model.present
     try:
-        save_convergence(model.tagger.trace_, path, tol=model.tagger.tol, title="Named-entity tagger, embedded corpus")
+        save_convergence(tagger.trace_, path, tol=tagger.tol, title="Named-entity tagger, embedded corpus")
     except ImportError as error:
         say(err(), f"note: {error}", "yellow")
         return None

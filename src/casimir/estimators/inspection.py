@@ -16,7 +16,7 @@ from casimir.estimators.tables import Table
 from casimir.scores import FloatArray
 
 if TYPE_CHECKING:
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.report import Report
 
 
@@ -64,7 +64,7 @@ class Inspection(Confidence):
         """
         from casimir.estimators.reporting import tagger_report
 
-        return tagger_report(cast("SequenceTagger", self), X, y, words, title)
+        return tagger_report(cast("ChainTagger", self), X, y, words, title)
 
 
 def _place(classes: Sequence[Label], label: Label) -> int:

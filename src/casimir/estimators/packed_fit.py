@@ -30,7 +30,7 @@ from casimir.solvers.choose import choose
 from casimir.structures.chain import Chain
 
 if TYPE_CHECKING:
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
 
 _LEAST_VECTORS, _MOST_VECTORS = 5, 14  # as long as w: what dual steps and SGD keep; what others do, pairs left out
 _PER_SENTENCE = 80  # bytes of orders and of values of the losses, while a pass runs
@@ -47,8 +47,8 @@ _NEEDED = {
 
 
 def fit_pack(
-    tagger: SequenceTagger, pack: Pack, memory: str | int | None, callbacks: Iterable[Callable[..., object]]
-) -> SequenceTagger:
+    tagger: ChainTagger, pack: Pack, memory: str | int | None, callbacks: Iterable[Callable[..., object]]
+) -> ChainTagger:
     """min_w F(w) as for the same sentences in memory. Sets what `SequenceTagger.fit` sets."""
     _check(tagger, pack)
     classes = _sorted_classes(pack.labels or ())
@@ -89,7 +89,7 @@ def fit_pack(
     return tagger
 
 
-def _check(tagger: SequenceTagger, pack: Pack) -> None:
+def _check(tagger: ChainTagger, pack: Pack) -> None:
     for name, default in _NEEDED.items():
         given = getattr(tagger, name)
         if given != default:
@@ -172,7 +172,7 @@ def _renumbered(shard: Shard, number: np.ndarray, state: StateMemory) -> np.ndar
 
 
 def _objective(
-    tagger: SequenceTagger, model: ShardedChainModel, y: ShardedOutputs, classes: tuple[Any, ...], weights: Any
+    tagger: ChainTagger, model: ShardedChainModel, y: ShardedOutputs, classes: tuple[Any, ...], weights: Any
 ) -> Objective:
     n = model.n_examples if weights is None else float(np.sum(weights))
     lam = tagger._default_lam(n, is_step=False) if tagger.lam is None else float(tagger.lam)

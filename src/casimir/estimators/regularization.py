@@ -131,10 +131,8 @@ class _Run:
 
     def fit(self, lam_n: float) -> tuple[Any, float]:
         """The model, and its score."""
-        from sklearn.base import clone
-
         part = self._part
-        model = clone(self._tagger).set_params(
+        model = self._tagger.unfitted(
             lam=lam_n / len(part.X),
             warm_start=_can_start(self._tagger),
             patience=None,

@@ -18,10 +18,10 @@ from casimir.report import Curve, Report, ReportData, SentenceView
 from casimir.report.counts import scores_by_type, token_accuracy
 
 if TYPE_CHECKING:
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
 
 
-def tagger_report(tagger: SequenceTagger, X: Any, y: Any, words: Any, title: str) -> Report:
+def tagger_report(tagger: ChainTagger, X: Any, y: Any, words: Any, title: str) -> Report:
     """The report of `SequenceTagger.report`."""
     if words is None:
         X = X if isinstance(X, PackedSequences) else [x if hasattr(x, "shape") else list(x) for x in X]
@@ -29,7 +29,7 @@ def tagger_report(tagger: SequenceTagger, X: Any, y: Any, words: Any, title: str
     return report_of(tagger, sentence_views(tagger._fitted(), X, y, words), title)
 
 
-def report_of(tagger: SequenceTagger, sentences: Sequence[SentenceView], title: str) -> Report:
+def report_of(tagger: ChainTagger, sentences: Sequence[SentenceView], title: str) -> Report:
     """A report on sentences that were looked at already; what it says of weights and training is the tagger's."""
     columns = ("epoch", "objective", "dual", "gap")
     return Report(
@@ -90,7 +90,7 @@ def _curves(sentences: Sequence[SentenceView]) -> list[Curve]:
     return found
 
 
-def _facts(tagger: SequenceTagger, sentences: Sequence[SentenceView]) -> dict[str, str]:
+def _facts(tagger: ChainTagger, sentences: Sequence[SentenceView]) -> dict[str, str]:
     total = scores_by_type(sentences)[-1]
     scores = {}
     if any(one.spans is not None for one in sentences):

@@ -26,17 +26,18 @@ from casimir.structures.automaton import StateTable
 from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.estimators.sequence_tagger import SequenceTagger
 
 KIND = "sequence-tagger"
 
 
-def _saved(tagger: SequenceTagger) -> dict[str, Any]:
+def _saved(tagger: ChainTagger) -> dict[str, Any]:
     """The parameters, but for those of a subclass that say where training runs."""
     return {k: v for k, v in tagger.get_params(deep=False).items() if k not in tagger.not_saved}
 
 
-def encode_tagger(tagger: SequenceTagger) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def encode_tagger(tagger: ChainTagger) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """(meta, arrays) of a fitted tagger."""
     predictor: ChainPredictor = tagger.predictor_
     meta = {

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 
 from casimir._validate import positive_int
 from casimir._warnings import warn
@@ -85,6 +83,8 @@ def threads_of(n_jobs: int | None) -> int | None:
 
 def for_log_loss(method: Method) -> Method:
     """A method that an estimator has with loss="log" only: a hinge loss trains no probabilities."""
+    from sklearn.utils.metaestimators import available_if  # scikit-learn takes a second to load
+
     decorated: Method = available_if(_is_log)(method)
     return decorated
 
@@ -154,4 +154,17 @@ def warn_of_the_end(result: Result, tol: float) -> None:
         message = f"Training ended {where}; tol={tol:.1e} was asked for. Raise max_epochs, lam or tol."
     else:
         return
+    from sklearn.exceptions import ConvergenceWarning
+
     warn(message, ConvergenceWarning)
+
+
+def not_fitted(estimator: Any) -> Exception:
+    """What scikit-learn raises for an estimator that was not fitted."""
+    from sklearn.exceptions import NotFittedError
+
+    name = type(estimator).__name__
+    error: Exception = NotFittedError(
+        f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+    )
+    return error

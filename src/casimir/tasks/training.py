@@ -13,7 +13,7 @@ from casimir.errors import Intractable
 from casimir.scores import FloatArray
 
 if TYPE_CHECKING:  # solvers are loaded when something is trained
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.objective import Objective
     from casimir.solvers import Result, Trace
     from casimir.solvers.base import Solver
@@ -52,7 +52,7 @@ class Run:
         return run if convex else replace(run, convex=False, prox_gradient=result.trace[-1].prox_gradient)
 
     @classmethod
-    def of_tagger(cls, tagger: SequenceTagger) -> Run:
+    def of_tagger(cls, tagger: ChainTagger) -> Run:
         """From a tagger that is fitted."""
         t = tagger
         return cls.of_trace(t.status_, t.objective_, t.dual_, t.gap_, t.lam_, t.trace_)
@@ -135,19 +135,19 @@ class Training:
         """The number of epochs at most, or the task's own."""
         return default if self.epochs is None else self.epochs
 
-    def tagger(self, lam: float, *, cluster: str | None = None, **parameters: Any) -> SequenceTagger:
+    def tagger(self, lam: float, *, cluster: str | None = None, **parameters: Any) -> ChainTagger:
         """A tagger that is trained in this way; `lam` is the task's own default.
 
         cluster  the address of a Dask scheduler, or "local:4"; None: in this process
         """
-        from casimir.estimators.sequence_tagger import SequenceTagger  # scikit-learn takes a second to load
+        from casimir.estimators.chain_tagger import ChainTagger  # scikit-learn takes a second to load
 
-        make: Any = SequenceTagger
+        make: Any = ChainTagger
         if cluster is not None:
             from casimir import dask
 
             make = partial(dask.SequenceTagger, cluster)
-        tagger: SequenceTagger = make(
+        tagger: ChainTagger = make(
             lam=self.lam_or(lam),
             solver=self.solver,
             tol=self.tol,

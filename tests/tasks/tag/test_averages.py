@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import casimir as cs
+from casimir.estimators.chain_tagger import ChainTagger
 from casimir.estimators.known_features import KnownFeatures
 from casimir.estimators.predictor import ChainPredictor
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
@@ -70,8 +71,8 @@ def test_taggers_of_plain_labels_are_means_of_two(n_features: int | None, tmp_pa
 
 def test_templates_of_ones_own_and_spans_are_trained_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fits = []
-    fit = cs.SequenceTagger.fit
-    monkeypatch.setattr(cs.SequenceTagger, "fit", lambda self, *a, **k: fits.append(self) or fit(self, *a, **k))
+    fit = ChainTagger.fit
+    monkeypatch.setattr(ChainTagger, "fit", lambda self, *a, **k: fits.append(self) or fit(self, *a, **k))
     train(CORPUS, feature_set=TemplateSet("w={word}\nknown={word known @-1}"))
     train(parse_conll("Ada B-PER\nran O\n\n" * 5), feature_set="pairs")
     assert len(fits) == 2

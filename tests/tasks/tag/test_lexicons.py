@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import casimir as cs
@@ -172,3 +174,18 @@ def test_words_are_learnt_where_they_are_wanted_alone() -> None:
     spans = parse_conll("Ada B-PER\nslept O\n\n")
     assert Lexicons().learnt(spans).known is not None
     assert Lexicons().learnt(spans, wanted=False).known is None
+
+
+def test_frequent_words_are_those_that_counting_word_by_word_gives() -> None:
+    rng = np.random.default_rng(0)
+    words = [*rng.choice(["Ada", "ADA", "ada", "Bob", "in", "In", "of"], size=400), "rare", "Rare"]
+    labels = rng.choice(["O", "B-PER", "B-LOC"], size=402)
+    corpus = parse_conll("".join(f"{word} {label}\n" for word, label in zip(words, labels, strict=True)))
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for word, label in zip(words, labels, strict=True):
+        counts[word.lower()][label.partition("-")[2] or "O"] += 1
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    KnownWords.count(corpus, counted)
+    assert counted == counts
+    assert KnownWords.of(corpus) == KnownWords.of_counts(counts, has_spans=True)
+    assert "rare" not in KnownWords.of(corpus).types

@@ -49,6 +49,20 @@ def test_every_word_gets_its_most_frequent_label(tmp_path: Path) -> None:
     assert (loaded.labels, loaded.other, loaded.kind) == (model.labels, "X", "pos")
 
 
+def test_the_most_frequent_labels_are_those_that_counting_word_by_word_gives() -> None:
+    rng = np.random.default_rng(0)
+    words, labels = rng.choice(list("abcdefghij"), size=150), rng.choice(["X", "Z", "Y", "W"], size=150)
+    corpus = parse_conll("".join(f"{word} {label}\n" for word, label in zip(words, labels, strict=True)), spans=False)
+
+    def first(seen: list[str]) -> str:
+        return min(sorted(set(seen)), key=lambda label: -seen.count(label))
+
+    model, other = MostFrequent.of(corpus), first(list(labels))
+    best = {word: first(list(labels[words == word])) for word in words}
+    assert model.other == other
+    assert model.labels == {word: label for word, label in best.items() if label != other}
+
+
 def test_accuracy_is_told_with_its_interval() -> None:
     scores = token_scores([["A", "B"], ["A", "A"]], [["A", "B"], ["A", "B"]])
     (table,) = details(scores)

@@ -77,7 +77,7 @@ def train(
     labels = [list(word) for word in given.texts()]
     if not labels:
         raise ValueError(f"{words.name} has no words to train on.")
-    tagger = how.tagger(FEATURE_SETS[feature_set].lam / len(given))
+    tagger = SequenceTagger.of(how.tagger(FEATURE_SETS[feature_set].lam / len(given)))
     tagger.fit(pack_words(given, feature_set), labels, callbacks=how.callbacks)
     return OCRModel(tagger, feature_set, tuple(np.unique(words.folds).tolist()), chained)
 

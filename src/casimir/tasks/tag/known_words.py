@@ -12,7 +12,7 @@ on the dev part of UD English EWT is .9557, and .9523 and .9542 of the two.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,20 +37,26 @@ class KnownWords:
     def of(cls, corpus: Corpus) -> KnownWords:
         """Of a labelled corpus."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        cls.count(corpus, counts)
+        cls.count(corpus, counts, _SEEN)
         return cls.of_counts(counts, corpus.scheme is not None)
 
     @staticmethod
-    def count(corpus: Corpus, counts: defaultdict[str, Counter[str]]) -> None:
-        """Adds how often every word of a corpus has every type or label to `counts`."""
-        words, labels = corpus.tokens.columns[WORD], corpus.label_numbers
-        kinds = labels.tags
+    def count(corpus: Corpus, counts: defaultdict[str, Counter[str]], least: int = 1) -> None:
+        """Adds how often every word of a corpus has every type or label to `counts`.
+
+        least  leave out words that the corpus has less often
+        """
+        column, labels = corpus.tokens.columns[WORD], corpus.label_numbers
+        tags = labels.tags
         if corpus.scheme is not None:
-            kinds = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)]
-        pairs, seen = np.unique(words.ids * np.int64(len(kinds)) + labels.numbers, return_counts=True)
-        for pair, n in zip(pairs.tolist(), seen.tolist(), strict=True):
-            word, label = divmod(pair, len(kinds))
-            counts[words.strings[word].lower()][kinds[label]] += n
+            tags = ["O" if prefix == "O" else kind for prefix, kind in map(parse_tag, labels.tags)]
+        words, word = _numbered([text.lower() for text in column.strings])
+        kinds, kind = _numbered(tags)
+        pairs, seen = np.unique(word[column.ids] * len(kinds) + kind[labels.numbers], return_counts=True)
+        often = np.bincount(pairs // len(kinds), seen)[pairs // len(kinds)] >= least
+        for pair, n in zip(pairs[often].tolist(), seen[often].tolist(), strict=True):
+            w, k = divmod(pair, len(kinds))
+            counts[words[w]][kinds[k]] += n
 
     @classmethod
     def of_counts(cls, counts: Mapping[str, Counter[str]], has_spans: bool) -> KnownWords:
@@ -71,6 +77,14 @@ class KnownWords:
         """What `lines` gave."""
         pairs = (line.rpartition("\t") for line in text.split("\n") if line)
         return cls({word: types for word, _, types in pairs})
+
+
+def _numbered(texts: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    """The distinct texts, and int64[n]: the place of every text among them."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    places = np.array([numbers[text] for text in texts], dtype=np.int64)
+    return list(numbers), places
 
 
 def _often(seen: Counter[str], share: float) -> str:

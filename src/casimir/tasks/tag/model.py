@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from casimir.estimators.saved_tagger import SavedTagger, whole_tagger
+from casimir.estimators.saved_tagger import GivenTagger, SavedTagger, given_tagger, present_tagger, whole_tagger
 from casimir.estimators.state import encode_tagger
 from casimir.features import PackedSequences
 from casimir.metrics.entities import EntityScores, entity_scores
@@ -32,7 +32,8 @@ from casimir.tasks.tag.tokens import Tokens, TokenSentences
 from casimir.tasks.training import Run
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which predictions need not wait for
-    from casimir.estimators.sequence_tagger import SequenceTagger, TaggerCallback
+    from casimir.estimators.chain_tagger import ChainTagger, TaggerCallback
+    from casimir.estimators.sequence_tagger import SequenceTagger
 
 KIND = "ner"
 PAPER_N_FEATURES = 2**16 - 1
@@ -45,7 +46,7 @@ _ALONE_TOL = 5.0  # times tol: on CoNLL-2003 F1 is the same at gaps from .01 to 
 
 @dataclass(frozen=True, eq=False)
 class TagModel:
-    """given        a fitted SequenceTagger, or one from a model folder; `tagger` is the SequenceTagger
+    """given        a fitted SequenceTagger, or one that was just trained or loaded; `tagger` is the SequenceTagger
     given_alone   another for sentences that come without a document, where features read documents and the training
                   file had them; None: `tagger` is for all sentences
     features      the templates that features are made by
@@ -59,14 +60,14 @@ class TagModel:
     width         how many columns the training file had; None: not known
     """
 
-    given: SequenceTagger | SavedTagger
+    given: GivenTagger
     features: TemplateSet
     columns: tuple[str, ...]
     scheme: Scheme | None
     file_scheme: Scheme | None
     layout: Layout = FIRST_AND_LAST
     kind: str = KIND
-    given_alone: SequenceTagger | SavedTagger | None = None
+    given_alone: GivenTagger | None = None
     lexicons: Lexicons = NO_LEXICONS
     boosts: tuple[float, float] = (0.0, 0.0)
     width: int | None = None
@@ -82,9 +83,15 @@ class TagModel:
         return None if self.given_alone is None else whole_tagger(self.given_alone)
 
     @property
+    def present(self) -> tuple[ChainTagger, ChainTagger | None]:
+        """`tagger` and `alone`, which need not be estimators where they were just trained."""
+        return present_tagger(self.given), None if self.given_alone is None else present_tagger(self.given_alone)
+
+    @property
     def run(self) -> Run:
         """How training ended; interrupted, if that of either tagger was."""
-        run, alone = Run.of_tagger(self.tagger), self.alone
+        tagger, alone = self.present
+        run = Run.of_tagger(tagger)
         return run if alone is None or alone.status_ != "interrupted" else replace(run, status=alone.status_)
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
@@ -102,7 +109,7 @@ class TagModel:
         found, wanted = TagNumbers(numbers, offsets, list(tags)), corpus.scheme or self.file_scheme
         return found if wanted is None else found.convert(wanted)
 
-    def parts(self, corpus: Corpus) -> Iterator[tuple[SequenceTagger | SavedTagger, list[int], PackedSequences]]:
+    def parts(self, corpus: Corpus) -> Iterator[tuple[GivenTagger, list[int], PackedSequences]]:
         """(tagger, numbers of its sentences, their features): sentences of documents, and those that come alone."""
         missing = [name for name in self.columns if name not in corpus.columns]
         if missing:
@@ -123,7 +130,7 @@ class TagModel:
                 packed = self._packed(tagger, given if tagger is self.given else given.apart())
                 yield tagger, chosen.tolist(), packed
 
-    def _packed(self, tagger: SequenceTagger | SavedTagger, tokens: Tokens) -> PackedSequences:
+    def _packed(self, tagger: GivenTagger, tokens: Tokens) -> PackedSequences:
         return features_for(tagger.predictor_, tokens, self.features, self.lexicons)
 
     def calibrate(self, corpus: Corpus) -> None:
@@ -132,7 +139,7 @@ class TagModel:
         alone = replace(corpus, sentences=TokenSentences(corpus.tokens.apart()))
         for given in (corpus,) if self.given_alone is None else (corpus, alone):
             for tagger, places, X in self.parts(given):
-                whole_tagger(tagger).calibrate(X, [gold[i] for i in places])
+                present_tagger(tagger).calibrate(X, [gold[i] for i in places])
 
     def evaluate(self, corpus: Corpus) -> EntityScores | TokenScores:
         """Entity precision, recall and F1 of spans, accuracy of other labels, on a labelled corpus."""
@@ -140,8 +147,9 @@ class TagModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder that `casimir.load` reads."""
-        meta, arrays = encode_tagger(self.tagger)
-        alone, alone_arrays = (None, {}) if self.alone is None else encode_tagger(self.alone)
+        tagger, others = self.present
+        meta, arrays = encode_tagger(tagger)
+        alone, alone_arrays = (None, {}) if others is None else encode_tagger(others)
         arrays |= {f"{_ALONE}{name}": array for name, array in alone_arrays.items()} | self.lexicons.arrays()
         description = {
             **self._described_features(),
@@ -173,7 +181,7 @@ def scores_of(corpus: Corpus, predicted: Sequence[Sequence[str]], scheme: Scheme
 
 def train(
     corpus: Corpus,
-    tagger: SequenceTagger | None = None,
+    tagger: ChainTagger | None = None,
     *,
     feature_set: str | TemplateSet = "default",
     scheme: Scheme | None = DEFAULT_SCHEME,
@@ -185,18 +193,16 @@ def train(
 ) -> TagModel:
     """Fit a copy of `tagger` to a labelled corpus.
 
-    tagger       its parameters are used; None is SequenceTagger()
+    tagger       a SequenceTagger or a ChainTagger, whose parameters are used; None is a tagger with the defaults
     feature_set  the name of one, or templates
     scheme       to train with; None is that of the corpus. Labels that write no spans stay as they are
     callbacks    as in `SequenceTagger.fit`; `HeldOut` gives scores there
     boost        what the score of O is lowered by after training, or labelled data on which to choose it by F1
     """
-    from sklearn.base import clone
-
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.solvers.checkpoint import Checkpoint, part_of
 
-    fresh = clone(SequenceTagger() if tagger is None else tagger)
+    fresh = (ChainTagger() if tagger is None else tagger).unfitted()
     wanted = None if corpus.scheme is None else scheme or corpus.scheme
     features = TemplateSet.named(feature_set) if isinstance(feature_set, str) else feature_set
     lexicons = lexicons.learnt(corpus, features.learns(corpus.scheme is not None))
@@ -206,11 +212,12 @@ def train(
     boosts = [plan.fit(fresh, tokens if has_documents else tokens.apart(), has_documents, callbacks), 0.0]
     alone = None
     if has_documents and fresh.status_ != "interrupted":
-        alone = clone(fresh).set_params(tol=_ALONE_TOL * fresh.tol)
-        alone.set_params(checkpoint=part_of(Checkpoint.of(fresh.checkpoint), "alone"))
+        part = part_of(Checkpoint.of(fresh.checkpoint), "alone")
+        alone = fresh.unfitted(tol=_ALONE_TOL * fresh.tol, checkpoint=part)
         boosts[1] = plan.fit(alone, tokens.apart(), False)
     about = (features, corpus.columns, wanted, corpus.scheme, layout, kind)
-    return TagModel(fresh, *about, alone, lexicons, (boosts[0], boosts[1]), corpus.width)
+    given_alone = None if alone is None else given_tagger(alone)
+    return TagModel(given_tagger(fresh), *about, given_alone, lexicons, (boosts[0], boosts[1]), corpus.width)
 
 
 @dataclass(frozen=True)
@@ -224,7 +231,7 @@ class _Plan:
 
     def fit(
         self,
-        tagger: SequenceTagger,
+        tagger: ChainTagger,
         tokens: Tokens,
         has_documents: bool,
         callbacks: Iterable[TaggerCallback] = (),
@@ -238,21 +245,19 @@ class _Plan:
         tagger.predictor_ = boosted(tagger.predictor_, boost)
         return boost
 
-    def _average(self, tagger: SequenceTagger, tokens: Tokens) -> None:
+    def _average(self, tagger: ChainTagger, tokens: Tokens) -> None:
         """With a tagger trained in the same way without what words were, in the same features; unless interrupted."""
-        from sklearn.base import clone
-
         from casimir.solvers.checkpoint import Checkpoint, part_of
 
         X = features_for(tagger.predictor_, tokens, self.features, replace(self.lexicons, known=None))
-        other = clone(tagger).set_params(checkpoint=part_of(Checkpoint.of(tagger.checkpoint), "plain"))
+        other = tagger.unfitted(checkpoint=part_of(Checkpoint.of(tagger.checkpoint), "plain"))
         other.fit(X, self.labels)
         if other.status_ == "interrupted":
             tagger.status_ = other.status_
         else:
             tagger.predictor_ = mean_of([tagger.predictor_, other.predictor_])
 
-    def _chosen(self, tagger: SequenceTagger, has_documents: bool) -> float:
+    def _chosen(self, tagger: ChainTagger, has_documents: bool) -> float:
         assert isinstance(self.boost, Corpus)
         tokens = self.boost.tokens if has_documents else self.boost.tokens.apart()
         X = features_for(tagger.predictor_, tokens, self.features, self.lexicons)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,16 +38,15 @@ class MostFrequent:
     def of(cls, corpus: Corpus, kind: str = "tag") -> MostFrequent:
         """Ties go to the label that comes first in the alphabet; words that were never seen get the most frequent."""
         words, labels = corpus.tokens.columns[WORD], corpus.label_numbers
-        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         pairs, seen = np.unique(words.ids * np.int64(len(labels.tags)) + labels.numbers, return_counts=True)
-        total: Counter[str] = Counter()
-        for pair, n in zip(pairs.tolist(), seen.tolist(), strict=True):
-            word, label = divmod(pair, len(labels.tags))
-            counts[words.strings[word]][labels.tags[label]] += n
-            total[labels.tags[label]] += n
-        other = _first(total)
-        best = {word: _first(seen) for word, seen in counts.items()}
-        return cls({word: label for word, label in best.items() if label != other}, other, kind)
+        word, label = np.divmod(pairs, len(labels.tags))
+        place = np.argsort(np.argsort(labels.tags))  # in the alphabet
+        other = np.lexsort((place, -np.bincount(label, seen, minlength=len(place))))[0]
+        order = np.lexsort((place[label], -seen, word))
+        best = order[np.flatnonzero(np.diff(word[order], prepend=-1))]  # the first of every word
+        best = best[label[best] != other]
+        pairs_of_text = zip(word[best].tolist(), label[best].tolist(), strict=True)
+        return cls({words.strings[w]: labels.tags[l] for w, l in pairs_of_text}, labels.tags[other], kind)
 
     def tag(self, corpus: Corpus) -> list[list[str]]:
         tokens = corpus.tokens
@@ -68,7 +66,3 @@ class MostFrequent:
         ):
             raise ValueError("the model file is damaged: it has no proper labels of words.")
         return cls(labels, meta["other"], kind)
-
-
-def _first(counts: Counter[str]) -> str:
-    return min(counts, key=lambda label: (-counts[label], label))

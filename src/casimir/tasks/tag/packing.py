@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from casimir.estimators.saved_tagger import given_tagger
 from casimir.metrics.schemes import Scheme
 from casimir.packs import Pack, merge, open_pack
 from casimir.packs.manifest import FILE
@@ -30,7 +31,7 @@ from casimir.tasks.tag.tokens import Tokens
 from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from casimir.estimators.sequence_tagger import SequenceTagger
+    from casimir.estimators.chain_tagger import ChainTagger
 
 ALONE = "alone"  # the folder in a pack with the features of the same sentences without their documents
 _TASK = "tag"
@@ -224,7 +225,7 @@ def _about(first: Corpus, recipe: Recipe, lexicons: Lexicons, has_documents: boo
 
 def train_pack(
     pack: Pack,
-    tagger: Callable[[Pack], SequenceTagger],
+    tagger: Callable[[Pack], ChainTagger],
     *,
     memory: str | None = None,
     boost: float | Corpus = 0.0,
@@ -245,7 +246,7 @@ def train_pack(
     scheme, file_scheme = (None if about[k] is None else Scheme(about[k]) for k in ("scheme", "file_scheme"))
     packs = [pack, open_pack(pack.folder / ALONE)] if about["has_documents"] else [pack]
     features, lexicons = features_of_meta(about), _lexicons_of(pack)
-    fitted: list[SequenceTagger] = []
+    fitted: list[ChainTagger] = []
     boosts = [0.0, 0.0]
     for k, one in enumerate(packs):
         fresh = tagger(one)
@@ -263,14 +264,14 @@ def train_pack(
         if fresh.status_ == "interrupted":
             break
     return TagModel(
-        fitted[0],
+        given_tagger(fitted[0]),
         features,
         tuple(about["columns"]),
         scheme,
         file_scheme,
         Layout(**about["layout"]),
         kind,
-        fitted[1] if len(fitted) > 1 else None,
+        given_tagger(fitted[1]) if len(fitted) > 1 else None,
         lexicons,
         (boosts[0], boosts[1]),
         about["width"],

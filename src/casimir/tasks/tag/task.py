@@ -33,8 +33,8 @@ from casimir.tasks.tag.writer import format_conll
 from casimir.tasks.task import Given, Table, Task, label_table, later
 from casimir.tasks.text import read_text
 
-if TYPE_CHECKING:  # scikit-learn takes a second to load, which --help need not wait for
-    from casimir.estimators import SequenceTagger
+if TYPE_CHECKING:  # solvers take their time to load, which --help need not wait for
+    from casimir.estimators.chain_tagger import ChainTagger
     from casimir.tasks.tag.model import TagModel
     from casimir.tasks.tag.most_frequent import MostFrequent
 
@@ -121,7 +121,7 @@ def from_pack(given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> Ta
     if o.pack is None:
         return None
 
-    def tagger(pack: Pack) -> SequenceTagger:
+    def tagger(pack: Pack) -> ChainTagger:
         costs = None if o.cost is None else label_costs(o.cost, {str(one) for one in pack.labels or ()})
         return given.fit.training(len(pack)).tagger(_LAM / len(pack), loss=o.loss, label_costs=costs)
 
@@ -136,7 +136,7 @@ def from_pack(given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> Ta
     return found
 
 
-def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> SequenceTagger:
+def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> ChainTagger:
     """part: of the checkpoint, for one that is not the model itself."""
     fit = given.fit if part is None else given.fit.part(part)
     o, features = given.options, features_of(given.options, corpus, given.encoding)
@@ -195,7 +195,7 @@ def details(scores: EntityScores | TokenScores) -> list[Table]:
 
 def figures(model: TagModel) -> dict[str, Any]:
     return {
-        "labels": len(model.tagger.classes_),
+        "labels": len(model.given.predictor_.classes),
         "columns": ["word", *model.columns],
         "scheme": None if model.file_scheme is None else model.file_scheme.value,
         "trained_scheme": None if model.scheme is None else model.scheme.value,
