@@ -123,7 +123,8 @@ def documented() -> list[tuple[str, str]]:
     for task in tasks().values():
         found += [(f"casimir train {task.name} --help", line) for line in task.examples]
     texts = EVALUATE_EXAMPLES, PREDICT_EXAMPLES, RUN_EXAMPLES
-    return found + [("--help", line) for text in texts for line in text.splitlines() if line.startswith("casimir ")]
+    found += [("--help", line) for text in texts for line in text.splitlines() if line.startswith("casimir ")]
+    return [(where, line) for where, line in found if "pick" not in line.split()]  # which docs/extending.md declares
 
 
 @pytest.mark.parametrize(("where", "line"), documented())
@@ -131,8 +132,6 @@ def test_documented_commands_are_understood(where: str, line: str) -> None:
     """The command is there, and its options too: nothing is run."""
     command: Any = typer.main.get_command(app)
     words = shlex.split(re.split(r" [<>|] ", line)[0])[1:]
-    if "pick" in words:  # the task that docs/extending.md declares
-        return
     while words and hasattr(command, "commands") and not words[0].startswith("-"):
         assert words[0] in command.commands, f"{where}: {line}"
         command = command.commands[words.pop(0)]

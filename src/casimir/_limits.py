@@ -1,6 +1,6 @@
 """How much a file may make of memory, so that a small one cannot fill it. Environment variables raise the limits.
 
-CASIMIR_MAX_MODEL_MB   of a file of a model folder, and of a matrix that its arrays describe
+CASIMIR_MAX_MODEL_MB   of a file of a model folder, and of a matrix that its arrays or a pack describe
 CASIMIR_MAX_INPUT_MB   of a data file, after decompression
 """
 
@@ -27,15 +27,28 @@ def check_model_file(size: int, name: str) -> None:
 
 def check_matrix(n_bytes: int, held: int, name: str) -> None:
     """Raise where a matrix would take far more memory than the arrays that describe it, `held` bytes."""
-    is_set = bool(os.environ.get("CASIMIR_MAX_MODEL_MB"))
-    limit = _limit("CASIMIR_MAX_MODEL_MB", _MODEL_MB)
-    if not is_set:
-        limit = min(limit, max(_MODERATE, _TIMES * held))
+    limit = _plausible(held)
     if n_bytes > limit:
         raise ValueError(
             f"the model file describes {name} of {_in_mb(n_bytes)} by {_in_mb(held)} of arrays; without being asked, "
             f"{_in_mb(limit)} are made of them. If you trust it, set CASIMIR_MAX_MODEL_MB to a larger number."
         )
+
+
+def check_weights(n_bytes: int, held: int, name: str) -> None:
+    """Raise where weights would take far more memory than the data that they are for, `held` bytes."""
+    limit = _plausible(held)
+    if n_bytes > limit:
+        raise ValueError(
+            f"{name} asks for {_in_mb(n_bytes)} of weights by {_in_mb(held)} of data; without being asked, "
+            f"{_in_mb(limit)} are made of them. If you trust it, say how much training may take, such as memory='8GB'."
+        )
+
+
+def _plausible(held: int) -> int:
+    """Bytes of a matrix that so many bytes describe."""
+    limit = _limit("CASIMIR_MAX_MODEL_MB", _MODEL_MB)
+    return limit if os.environ.get("CASIMIR_MAX_MODEL_MB") else min(limit, max(_MODERATE, _TIMES * held))
 
 
 def input_limit() -> int:

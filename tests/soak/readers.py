@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from letter_files import text_lines, write_npz
+from soak.pack_folders import read_pack_json, read_shard, whole_manifests, whole_shards
 
 import casimir
 import casimir as cs
@@ -253,6 +254,8 @@ READERS: dict[str, Reader] = {
     "model-json": Reader(lambda: [_of_tagger()[0]], read_model_json, ".json"),
     "model-meta": Reader(whole_metas, read_meta, ".json"),
     "safetensors": Reader(lambda: [_of_tagger()[1]], read_arrays, ".safetensors"),
+    "pack-json": Reader(whole_manifests, read_pack_json, ".json"),
+    "shard": Reader(whole_shards, read_shard, ".bin"),
     "checkpoint": Reader(lambda: [whole_checkpoint()], read_checkpoint, ".checkpoint"),
 }
 

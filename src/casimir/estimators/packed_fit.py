@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from casimir._limits import check_weights
 from casimir._outputs import ShardedOutputs
 from casimir._sizes import anonymous_memory, parse_size
 from casimir._state_memory import StateMemory
@@ -53,6 +54,8 @@ def fit_pack(
     _check(tagger, pack)
     classes = _sorted_classes(pack.labels or ())
     names = pack.vocabulary  # read before memory is counted
+    if memory is None:
+        check_weights(8 * _n_params(pack, len(classes)), pack.nbytes, f"the pack '{pack.folder}'")
     bound = None if memory is None else _Bound(pack, len(classes), parse_size(memory))
     model = _model(pack, len(classes), StateMemory(None if bound is None else bound.room(_LEAST_VECTORS)))
     y = _places(pack, classes, model.state)
@@ -98,6 +101,8 @@ def _check(tagger: ChainTagger, pack: Pack) -> None:
         raise ValueError(f"lam={tagger.lam!r} needs the sentences in memory; give a number, or None.")
     if pack.labels is None:
         raise ValueError(f"The pack '{pack.folder}' has no labels. Give y when packing.")
+    if not len(pack):
+        raise ValueError(f"The pack '{pack.folder}' holds no sequences yet. Give the command that packed it again.")
     if not pack.is_complete:
         warnings.warn(
             f"The pack '{pack.folder}' is incomplete: training takes the {len(pack)} sequences that it holds so far. "
@@ -108,10 +113,16 @@ def _check(tagger: ChainTagger, pack: Pack) -> None:
 
 
 def _sorted_classes(labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without those that Python takes for the same, such as 1 and True."""
+    distinct = tuple(dict.fromkeys(labels))
     try:
-        return tuple(sorted(labels))
+        return tuple(sorted(distinct))
     except TypeError:
-        return labels
+        return distinct
+
+
+def _n_params(pack: Pack, n_labels: int) -> int:
+    return LinearChainModel(pack.shards[0].X, n_labels).n_params
 
 
 def _model(pack: Pack, n_labels: int, state: StateMemory) -> ShardedChainModel:
@@ -132,7 +143,7 @@ class _Bound:
 
     def __init__(self, pack: Pack, n_labels: int, memory: int) -> None:
         self.pack, self.memory, self.before = pack, memory, anonymous_memory()
-        self.n_params = LinearChainModel(pack.shards[0].X, n_labels).n_params
+        self.n_params = _n_params(pack, n_labels)
         self.of_shard = max(entry.tokens for entry in pack.entries) * (n_labels + 2) * _PER_TOKEN
 
     def room(self, vectors: int) -> int:
@@ -156,8 +167,8 @@ def _vectors(solver: Solver) -> int:
 
 def _places(pack: Pack, classes: tuple[Any, ...], state: StateMemory) -> ShardedOutputs:
     """The labels as places in `classes`; those of the pack where they are the same."""
-    place = {(type(label), label): j for j, label in enumerate(classes)}
-    number = np.array([place[type(label), label] for label in pack.labels or ()], dtype=np.int32)
+    place = {label: j for j, label in enumerate(classes)}
+    number = np.array([place[label] for label in pack.labels or ()], dtype=np.int32)
     flats = [_renumbered(shard, number, state) for shard in pack.shards]
     return ShardedOutputs(flats, [shard.X.offsets for shard in pack.shards])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casimir import __version__
+from casimir.packs.manifest_checks import check_manifest
 from casimir.persistence import files
 from casimir.persistence.seal import fault_of, sealed, unread
 
@@ -97,11 +98,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise _damaged(folder, fault)
     del given["format"], given["format_version"], given["digest"]
     try:
+        check_manifest(given)
         shards = tuple(ShardEntry(**one) for one in given.pop("shards"))
         names, labels = given.pop("vocabulary"), given.pop("labels")
         vocabulary = None if names is None else ShardEntry(**names)
         return Manifest(shards=shards, vocabulary=vocabulary, labels=None if labels is None else tuple(labels), **given)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise _damaged(folder, f"has no proper {error}") from None
 
 

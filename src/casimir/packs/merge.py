@@ -83,8 +83,15 @@ class _Numbers:
     def of(self, shard: Shard) -> Piece:
         X, labels = shard.X, shard.labels
         if self._features is not None and self._vocabulary is not None:
-            indices, size = self._features[X.indices], max(1, len(self._vocabulary))
-            X = PackedSequences.unchecked(X.offsets, X.indptr, indices, X.values, size)
+            X = _renumbered(X, self._features, max(1, len(self._vocabulary)))
         if labels is not None and self._labels is not None:
             labels = self._labels[labels]
         return Piece(X, labels, shard.weights)
+
+
+def _renumbered(X: PackedSequences, numbers: np.ndarray, n_features: int) -> PackedSequences:
+    """The features by other numbers, which are sorted again within every token."""
+    indices, tokens = numbers[X.indices], np.repeat(np.arange(X.n_tokens), np.diff(X.indptr))
+    order = np.lexsort((indices, tokens))
+    values = None if X.values is None else X.values[order]
+    return PackedSequences.unchecked(X.offsets, X.indptr, indices[order], values, n_features)

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from casimir._validate import all_finite
 from casimir.features import HASH_VERSION, PackedSequences
 from casimir.packs.manifest import Manifest, ShardEntry, read_manifest
 from casimir.packs.shard_file import DamagedShard, ShardFile
 from casimir.vocabulary import Vocabulary
+
+_AT_ONCE = 2**16  # tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,15 @@ class Pack:
         if entry is None:
             return None
         arrays = self._open(entry).arrays
-        return Vocabulary.from_arrays(arrays["text"], arrays["offsets"])
+        try:
+            if arrays["text"].dtype != np.uint8 or arrays["offsets"].dtype != np.int64:
+                raise ValueError("numbers of another type")
+            names = Vocabulary.from_arrays(arrays["text"], arrays["offsets"])
+            if max(1, len(names)) != self.n_features:
+                raise ValueError(f"{len(names)} names of {self.n_features}")
+            return names
+        except (KeyError, ValueError) as error:
+            raise self._damaged(f"{entry.file} has no proper names ({_in_short(error)})") from None
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
@@ -125,7 +136,7 @@ class Pack:
             _check_sizes(found, entry, self.manifest)
             return found
         except (KeyError, ValueError) as error:
-            raise self._damaged(f"{entry.file} has no proper arrays ({error})") from None
+            raise self._damaged(f"{entry.file} has no proper arrays ({_in_short(error)})") from None
 
     def _open(self, entry: ShardEntry) -> ShardFile:
         try:
@@ -171,6 +182,7 @@ def _check_sizes(shard: Shard, entry: ShardEntry, manifest: Manifest) -> None:
     """The core reads what offsets and numbers say, so they have to be right; a checksum cannot tell who wrote them."""
     X, labels, weights = shard.X, shard.labels, shard.weights
     PackedSequences(X.offsets, X.indptr, X.indices, X.values, X.n_features)
+    _check_features(X)
     if (len(X), X.n_tokens) != (entry.sequences, entry.tokens):
         raise ValueError(f"{len(X)} sequences of {X.n_tokens} tokens")
     if (labels is None) != (manifest.labels is None) or (weights is None) == manifest.weighted:
@@ -181,3 +193,21 @@ def _check_sizes(shard: Shard, entry: ShardEntry, manifest: Manifest) -> None:
         raise ValueError("labels")
     if weights is not None and (weights.dtype != np.float64 or len(weights) != len(X)):
         raise ValueError("weights")
+    if weights is not None and not (all_finite(weights) and weights.min() >= 0.0):
+        raise ValueError("weights that are negative or not finite")
+
+
+def _check_features(X: PackedSequences) -> None:
+    """Finite values, and the indices of every token sorted. Looks at some tokens at a time."""
+    if X.values is not None and not all_finite(X.values):
+        raise ValueError("values that are not finite")
+    for first in range(0, X.n_tokens, _AT_ONCE):
+        ends = X.indptr[first : first + _AT_ONCE + 1]
+        own = X.indices[ends[0] : ends[-1]]
+        falls = np.flatnonzero(own[1:] < own[:-1]) + ends[0] + 1
+        if not np.array_equal(ends[np.searchsorted(ends, falls)], falls):
+            raise ValueError("indices that are not sorted")
+
+
+def _in_short(error: Exception) -> str:
+    return f"no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")

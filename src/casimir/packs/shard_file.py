@@ -93,7 +93,9 @@ class ShardFile:
             raise DamagedShard(f"{path.name} cannot be read ({error.strerror})") from None
         try:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size != n_bytes:
+            if not stat.S_ISREG(found.st_mode):
+                raise DamagedShard(f"{path.name} is no regular file")
+            if found.st_size != n_bytes:
                 raise DamagedShard(f"{path.name} has {found.st_size} bytes instead of {n_bytes}")
             memory = mmap.mmap(descriptor, n_bytes, access=mmap.ACCESS_READ)
         finally:
@@ -139,7 +141,7 @@ def _header(memory: mmap.mmap, name: str) -> tuple[int, dict[str, Any]]:
         raise DamagedShard(f"{name} is no shard of casimir")
     try:
         about = json.loads(memory[16 : 16 + size])
-        version, arrays, n_bytes = about["version"], about["arrays"], about["bytes"]
+        version, arrays, n_bytes, _ = about["version"], about["arrays"], about["bytes"], about["sha256"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedShard(f"the header of {name} is damaged") from None
     if version != VERSION:
@@ -152,7 +154,8 @@ def _header(memory: mmap.mmap, name: str) -> tuple[int, dict[str, Any]]:
 def _mapped(memory: mmap.mmap, body: int, entry: Any, name: str) -> np.ndarray:
     try:
         dtype, length, offset = entry["dtype"], entry["length"], entry["offset"]
-        fits = dtype in _DTYPES and length >= 0 and offset >= 0 and offset % _ALIGNMENT == 0
+        fits = dtype in _DTYPES and type(length) is int and type(offset) is int
+        fits = fits and length >= 0 and offset >= 0 and offset % _ALIGNMENT == 0
         fits = fits and body + offset + length * np.dtype(dtype).itemsize <= len(memory)
     except (KeyError, TypeError):
         fits = False

@@ -13,12 +13,13 @@ import numpy as np
 
 from casimir.features import HASH_VERSION, PackedSequences
 from casimir.packs.manifest import FILE, Manifest, ShardEntry, read_manifest
+from casimir.packs.manifest_checks import SHARD_FILE, VOCABULARY_FILE
 from casimir.packs.shard_file import write_shard
 from casimir.persistence import files
 from casimir.vocabulary import Vocabulary
 
 SHARD_BYTES, SHARD_TOKENS = 2**26, 2**19  # of the features of a shard, about, and its tokens
-_OURS = re.compile(r"(shard-\d{5,}|vocabulary)-[0-9a-f]{16}\.bin|\.casimir-[0-9a-f]{8}\.tmp")
+_OURS = re.compile(rf"{SHARD_FILE.pattern}|{VOCABULARY_FILE.pattern}|\.casimir-[0-9a-f]{{8}}\.tmp")
 
 
 class Piece(NamedTuple):

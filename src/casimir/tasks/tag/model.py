@@ -27,7 +27,7 @@ from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.lexicons import NO_LEXICONS, Lexicons
 from casimir.tasks.tag.most_frequent import FORM, MostFrequent
 from casimir.tasks.tag.templates.extract import extract, features_for
-from casimir.tasks.tag.templates.template_set import DEFAULT, FEATURE_SETS, FIRST_DEFAULT, TemplateSet
+from casimir.tasks.tag.templates.template_set import FEATURE_SETS, FIRST_DEFAULT, TemplateSet
 from casimir.tasks.tag.tokens import Tokens, TokenSentences
 from casimir.tasks.training import Run
 
@@ -275,16 +275,19 @@ def load_model(path: str | os.PathLike[str]) -> TagModel:
     return model
 
 
+class _Later(ValueError):
+    """Features that this casimir does not know."""
+
+
 def features_of_meta(meta: Mapping[str, Any]) -> TemplateSet:
-    """The templates that a description of this version names."""
-    return _features_of(meta, str(meta["feature_set"]), int(meta["features_version"]))
-
-
-def _features_of(meta: Mapping[str, Any], feature_set: str, version: int) -> TemplateSet:
+    """The templates that a description names."""
+    feature_set, version = str(meta["feature_set"]), int(meta.get("features_version", 1))
+    if feature_set not in (*FEATURE_SETS, OWN_TEMPLATES):
+        raise _Later(f"it has the feature set {feature_set!r}, which this casimir does not know; upgrade casimir.")
+    if version > FEATURES_VERSION:
+        raise _Later("it was trained with features of a later version; upgrade casimir.")
     if feature_set == OWN_TEMPLATES:
         return TemplateSet(str(meta["templates"]["text"]), str(meta["templates"]["name"]))
-    if feature_set not in FEATURE_SETS:
-        return DEFAULT  # refused below
     return TemplateSet.named(FIRST_DEFAULT if feature_set == "default" and version == 1 else feature_set)
 
 
@@ -295,21 +298,18 @@ def decode_model(
     if meta.get("form") == FORM:
         return MostFrequent.from_meta(meta, kind)
     try:
-        feature_set, columns = str(meta["feature_set"]), tuple(map(str, meta["columns"]))
+        columns = tuple(map(str, meta["columns"]))
         scheme, file_scheme = (None if meta[k] is None else Scheme(meta[k]) for k in ("scheme", "file_scheme"))
         layout = Layout(**{name: int(place) for name, place in meta.get("layout", {}).items()})
         tagger_meta, alone_meta = dict(meta["tagger"]), meta.get("alone")
-        version = int(meta.get("features_version", 1))
         first, second = map(float, meta.get("boosts", (0.0, 0.0)))
         width = None if meta.get("width") is None else int(meta["width"])
         lexicons = Lexicons.from_arrays(arrays)
-        features = _features_of(meta, feature_set, version)
+        features = features_of_meta(meta)
+    except _Later:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its description has no proper {error}.") from None
-    if feature_set not in (*FEATURE_SETS, OWN_TEMPLATES):
-        raise ValueError(f"it has the feature set {feature_set!r}, which this casimir does not know; upgrade casimir.")
-    if version > FEATURES_VERSION:
-        raise ValueError("it was trained with features of a later version; upgrade casimir.")
     own = {name: a for name, a in arrays.items() if not name.startswith(_ALONE) and not Lexicons.is_mine(name)}
     others = {name.removeprefix(_ALONE): array for name, array in arrays.items() if name.startswith(_ALONE)}
     alone = None if alone_meta is None else SavedTagger.of(alone_meta, others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,13 @@ from casimir.packs.manifest import FILE
 from casimir.packs.writer import SHARD_BYTES, PackWriter, Piece, is_ahead, new_manifest
 from casimir.tasks.tag.blocks import BLOCK, BlockReader
 from casimir.tasks.tag.boost import best_boost, boosted
-from casimir.tasks.tag.columns import Layout
 from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.jsonlines import TAGS, TOKENS
 from casimir.tasks.tag.known_words import KnownWords
 from casimir.tasks.tag.lexicons import Lexicons
-from casimir.tasks.tag.model import FEATURES_VERSION, OWN_TEMPLATES, TagModel, features_of_meta
+from casimir.tasks.tag.model import TagModel
 from casimir.tasks.tag.options import Options, buckets_of, features_of, layout_of, lexicons_of
+from casimir.tasks.tag.packed_text import ALONE, PackedText, with_alone
 from casimir.tasks.tag.templates.extract import extract, features_for
 from casimir.tasks.tag.templates.template_set import TemplateSet
 from casimir.tasks.tag.tokens import Tokens
@@ -32,9 +32,6 @@ from casimir.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from casimir.estimators.chain_tagger import ChainTagger
-
-ALONE = "alone"  # the folder in a pack with the features of the same sentences without their documents
-_TASK = "tag"
 
 
 @dataclass(frozen=True)
@@ -98,12 +95,24 @@ def pack_files(
     lexicons = recipe.lexicons
     if recipe.features.learns(first.scheme is not None) and not recipe.features.averages:
         known = open_pack(out) if (out / FILE).exists() else None if like is None else open_pack(like)
-        learnt = _learnt(files, recipe, first.scheme is not None) if known is None else _lexicons_of(known).known
+        learnt = (
+            _learnt(files, recipe, first.scheme is not None) if known is None else PackedText.of(known).lexicons.known
+        )
         lexicons = replace(lexicons, known=learnt)
     if any(one.of_pairs for one in recipe.features.parsed(first.tokens.others, lexicons.names)):
         raise ValueError("Templates of pairs of labels need the sentences in memory; a pack has those of tokens only.")
     has_documents = recipe.features.reads_documents and bool(np.any(first.tokens.has_company()))
-    about = _about(first, recipe, lexicons, has_documents)
+    scheme = None if first.scheme is None else recipe.scheme
+    about = PackedText(
+        recipe.features,
+        lexicons,
+        first.columns,
+        scheme,
+        first.scheme,
+        recipe.reader.layout,
+        first.width,
+        has_documents,
+    ).to_meta()
     source, ahead = [str(path) for path in files], is_ahead(out / ALONE, out)
     folders = [out, out / ALONE] if has_documents else [out]
     makers = [
@@ -115,7 +124,7 @@ def pack_files(
         for corpus in _blocks(files, recipe):
             if under_way is not None:
                 under_way.result()
-            under_way = worker.submit(_take, makers, corpus, first.scheme and recipe.scheme)
+            under_way = worker.submit(_take, makers, corpus, scheme)
         if under_way is not None:
             under_way.result()
     for maker in reversed(makers):  # a pack is complete once what lies in it is
@@ -126,7 +135,8 @@ def pack_files(
 def merge_packs(folders: Sequence[Path], out: Path, *, append: bool = False) -> Pack:
     """Packs as one, with what lies in them."""
     packs = [open_pack(folder) for folder in folders]
-    alone = [folder / ALONE for folder, one in zip(folders, packs, strict=True) if one.manifest.about["has_documents"]]
+    about = [one.manifest.about for one in packs]
+    alone = [folder / ALONE for folder, one in zip(folders, about, strict=True) if one.get("has_documents") is True]
     if alone and len(alone) < len(packs):
         raise ValueError("Some of these packs have documents and others have not; packs that are merged need the same.")
     if alone:
@@ -199,37 +209,13 @@ def _learnt(files: Sequence[Path], recipe: Recipe, has_spans: bool) -> KnownWord
     return KnownWords.of_counts(counts, has_spans)
 
 
-def _lexicons_of(pack: Pack) -> Lexicons:
-    texts: Mapping[str, str] = pack.manifest.about.get("lexicons", {})
-    return Lexicons.from_arrays({name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()})
-
-
-def _about(first: Corpus, recipe: Recipe, lexicons: Lexicons, has_documents: bool) -> dict[str, Any]:
-    templates, own = recipe.features, {}
-    if templates.is_own:
-        own = {"templates": {"text": templates.text, "name": templates.name}}
-    return {
-        "task": _TASK,
-        "features_version": FEATURES_VERSION,
-        "feature_set": OWN_TEMPLATES if templates.is_own else templates.name,
-        **own,
-        "columns": list(first.columns),
-        "scheme": None if first.scheme is None else recipe.scheme.value,
-        "file_scheme": None if first.scheme is None else first.scheme.value,
-        "layout": asdict(recipe.reader.layout),
-        "width": first.width,
-        "has_documents": has_documents,
-        "lexicons": {name: array.tobytes().decode() for name, array in lexicons.arrays().items()},
-    }
-
-
 def train_pack(
     pack: Pack,
     tagger: Callable[[Pack], ChainTagger],
     *,
     memory: str | None = None,
     boost: float | Corpus = 0.0,
-    kind: str = _TASK,
+    kind: str = "tag",
     callbacks: Iterable[Any] = (),
 ) -> TagModel:
     """The model that the files of a pack give: as `model.train` of the corpus in memory.
@@ -237,25 +223,18 @@ def train_pack(
     tagger  a SequenceTagger that is not fitted, for sentences of the pack
     boost   what the score of O is lowered by after training, or labelled data on which to choose it by F1
     """
-    about = pack.manifest.about
-    if about.get("task") != _TASK:
-        raise ValueError(
-            f"'{pack.folder}' holds sequences that Python packed, without the templates of their features. Train on it "
-            "in Python: SequenceTagger().fit(cs.open_pack(DIR))."
-        )
-    scheme, file_scheme = (None if about[k] is None else Scheme(about[k]) for k in ("scheme", "file_scheme"))
-    packs = [pack, open_pack(pack.folder / ALONE)] if about["has_documents"] else [pack]
-    features, lexicons = features_of_meta(about), _lexicons_of(pack)
+    text = PackedText.of(pack)
+    packs = with_alone(pack, text)
     fitted: list[ChainTagger] = []
     boosts = [0.0, 0.0]
     for k, one in enumerate(packs):
         fresh = tagger(one)
         fresh.fit(one, memory=memory, callbacks=callbacks if k == 0 else ())
-        if scheme is not None:
+        if text.scheme is not None:
             judge = boost.tokens if isinstance(boost, Corpus) and k < len(packs) - 1 else None
             if isinstance(boost, Corpus):
                 tokens = boost.tokens.apart() if judge is None else judge
-                X = features_for(fresh.predictor_, tokens, features, lexicons)
+                X = features_for(fresh.predictor_, tokens, text.features, text.lexicons)
                 boosts[k] = best_boost(fresh.predictor_, X, boost.labels)
             else:
                 boosts[k] = boost
@@ -265,14 +244,14 @@ def train_pack(
             break
     return TagModel(
         given_tagger(fitted[0]),
-        features,
-        tuple(about["columns"]),
-        scheme,
-        file_scheme,
-        Layout(**about["layout"]),
+        text.features,
+        text.columns,
+        text.scheme,
+        text.file_scheme,
+        text.layout,
         kind,
         given_tagger(fitted[1]) if len(fitted) > 1 else None,
-        lexicons,
+        text.lexicons,
         (boosts[0], boosts[1]),
-        about["width"],
+        text.width,
     )
