@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,7 +25,8 @@ from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.names import packed_with_names
 from casimir.estimators.nested import NestedParameters
-from casimir.estimators.packed_fit import fit_pack
+from casimir.estimators.of_predictor import OfPredictor
+from casimir.estimators.packed_fit import fit_pack, sorted_classes
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.training import number_of as _number
@@ -178,22 +179,18 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         bounds what is kept in memory: dual variables that do not fit lie in mapped files.
         """
         if isinstance(X, Pack):
-            for name, given in {"y": y, "sample_weight": sample_weight, "X_dev": X_dev, "y_dev": y_dev}.items():
+            for name, given in {"y": y, "sample_weight": sample_weight}.items():
                 if given is not None:
                     raise ValueError(
                         f"{name} does not go with a pack: labels and weights are those it was packed with."
                     )
-            return fit_pack(self, X, memory, callbacks)
+            return self._fit_pack(X, memory, X_dev, y_dev, callbacks)
         if memory is not None:
             raise ValueError("memory is for packs on disk: give open_pack(DIR), see cs.pack(..., out=DIR).")
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
-        if self.patience is not None and X_dev is None and y_dev is None:
-            raise ValueError(
-                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
-                "and y_dev to fit, or leave it out."
-            )
+        self._check_patience(X_dev, y_dev)
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
         is_ours = packed is not X
@@ -219,6 +216,24 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
             return self._train(packed, labels, classes, sample_weight, callbacks, before, overwrite=overwrite)
         dev = DevSet.of(self, packed, X_dev, y_dev, classes)
         self._train(packed, labels, classes, sample_weight, [*callbacks, dev], before, overwrite=overwrite)
+        return self._keep(dev)
+
+    def _check_patience(self, X_dev: Any, y_dev: Any) -> None:
+        if self.patience is not None and X_dev is None and y_dev is None:
+            raise ValueError(
+                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
+                "and y_dev to fit, or leave it out."
+            )
+
+    def _fit_pack(
+        self, pack: Pack, memory: str | int | None, X_dev: Any, y_dev: Any, callbacks: Iterable[TaggerCallback]
+    ) -> SequenceTagger:
+        """Train on shards that stay on disk."""
+        self._check_patience(X_dev, y_dev)
+        if X_dev is None and y_dev is None:
+            return fit_pack(self, pack, memory, callbacks)
+        dev = DevSet.of(self, pack, X_dev, y_dev, sorted_classes(pack), separator=pack.manifest.separator)
+        fit_pack(self, pack, memory, [*callbacks, dev], keeps_best=True)
         return self._keep(dev)
 
     def _fit_path(
@@ -299,7 +314,7 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
             return ChainPredictor(own, classes, *reads, self._threads(), rules, known=known, pairs=pairs)
 
         objective = self._objective(compact, truth, places, classes, rules, sample_weight, w0 if is_step else None)
-        wrapped: list[Callback] = [_OfPredictor.of(callback, predictor) for callback in callbacks]
+        wrapped: list[Callback] = [OfPredictor.of(callback, predictor) for callback in callbacks]
         result = self._minimized(objective, wrapped, w0, is_step=is_step)
         del objective, compact  # their memory is free before the weights of a predictor come
         core.release_memory()
@@ -455,30 +470,6 @@ class SequenceTagger(NestedParameters, Inspection, BaseEstimator):  # type: igno
         check_is_fitted(self, "predictor_")
         predictor: ChainPredictor = self.predictor_
         return predictor
-
-
-@dataclass(frozen=True)
-class _OfPredictor:
-    """A callback of `minimize` that calls one of `fit`."""
-
-    callback: Any
-    predictor: Callable[[FloatArray], ChainPredictor]
-
-    @classmethod
-    def of(cls, callback: Any, predictor: Callable[[FloatArray], ChainPredictor]) -> _OfPredictor:
-        """One that hands on the state of the callback, where that has one."""
-        return (_OfPredictorWithState if hasattr(callback, "state") else cls)(callback, predictor)
-
-    def __call__(self, row: TraceRow, w: FloatArray) -> object:
-        return self.callback(row, self.predictor(w))
-
-
-class _OfPredictorWithState(_OfPredictor):
-    def state(self) -> Any:
-        return self.callback.state()
-
-    def restore(self, state: Any) -> None:
-        self.callback.restore(state)
 
 
 def _with_progress(train: Callable[[list[Callback]], Result], callbacks: list[Callback]) -> Result:
