@@ -68,6 +68,17 @@ class ShardedOutputs(Sequence[IntArray]):
         return Outputs(self.flats[number].astype(np.int64), self.offsets[number])
 
 
+def in_shards(y: Outputs | ShardedOutputs) -> Iterator[tuple[int, Outputs]]:
+    """(number of its first example, outputs) of every shard; of all at once where there are no shards."""
+    if isinstance(y, Outputs):
+        yield 0, y
+        return
+    first = 0
+    for k, own in enumerate(y.offsets):
+        yield first, y.shard(k)
+        first += len(own) - 1
+
+
 def as_outputs(y: Any) -> Outputs | ShardedOutputs | list[Any]:
     """The outputs in y, one per example; a list where some are masks of those that may be true, bool arrays."""
     if isinstance(y, Outputs | ShardedOutputs):

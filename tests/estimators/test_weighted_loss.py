@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
 import casimir as cs
+from casimir._outputs import Outputs, as_outputs
 from casimir.estimators.class_weights import class_weights, sentence_weights
 from casimir.estimators.label_costs import cost_table
 
@@ -84,9 +85,9 @@ def test_what_is_dear_is_kept_further_away() -> None:
 
 
 def test_balanced_is_what_scikit_learn_calls_so() -> None:
-    flat = np.concatenate(NUMBERS)
-    expected = compute_class_weight("balanced", classes=np.arange(3), y=flat)
-    np.testing.assert_allclose(class_weights("balanced", ("B", "I", "O"), flat, None), expected)
+    y = as_outputs(NUMBERS)
+    expected = compute_class_weight("balanced", classes=np.arange(3), y=y.flat)
+    np.testing.assert_allclose(class_weights("balanced", ("B", "I", "O"), y, None), expected)
 
 
 def test_a_class_weight_multiplies_the_costs_of_that_label() -> None:
@@ -104,9 +105,9 @@ def test_a_sentence_of_a_crf_weighs_the_mean_of_its_labels() -> None:
 
 
 def test_unknown_labels_do_not_weigh() -> None:
-    places, offsets = np.array([0, -1, 2, -1]), np.array([0, 3, 4])
-    np.testing.assert_allclose(sentence_weights(np.array([4.0, 9.0, 2.0]), places, offsets), [3.0, 1.0])
-    np.testing.assert_allclose(class_weights("balanced", "abc", places, None), [1 / 1.5, 1.0, 1 / 1.5])
+    y = Outputs(np.array([0, -1, 2, -1]), np.array([0, 3, 4]))
+    np.testing.assert_allclose(sentence_weights(np.array([4.0, 9.0, 2.0]), y), [3.0, 1.0])
+    np.testing.assert_allclose(class_weights("balanced", "abc", y, None), [1 / 1.5, 1.0, 1 / 1.5])
 
 
 @pytest.mark.parametrize("loss", ["hinge", "crf"])

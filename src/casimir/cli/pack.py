@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from casimir.cli import parameters
-from casimir.cli.console import counted, err, out, say
+from casimir.cli.console import INTERRUPTED, counted, err, out, say
 from casimir.cli.options import Using, declared
 from casimir.cli.parallel import threads
 from casimir.cli.parameters import command, parameter, parameter_of, parameters_of
@@ -98,8 +99,29 @@ def _run(given: dict[str, Any]) -> None:
         raise ValueError("--check comes with --info DIR.")
     if not files or out_ is None:
         raise ValueError("casimir pack needs FILE..., and --out DIR for the pack; or --info DIR.")
-    with threads(given.pop("jobs")):
+    with threads(given.pop("jobs")), _kept(out_):
         (_merge if given.pop("merge") else _pack)(files, out_, given)
+
+
+@contextmanager
+def _kept(folder: Path) -> Iterator[None]:
+    """Ctrl-C says what is in the folder."""
+    from casimir.packs import open_pack
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        try:
+            found = open_pack(folder)
+        except ValueError:  # before it was begun
+            raise KeyboardInterrupt from None
+        say(
+            err(),
+            f"Interrupted; the pack in {folder} is marked incomplete and holds {len(found):,} sentences, and the same "
+            "command goes on from there.",
+            "yellow",
+        )
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _pack(files: list[Path], folder: Path, given: dict[str, Any]) -> None:

@@ -24,8 +24,7 @@ from casimir.solvers.proximal_kappa import Conditioning, hinge_kappa
 _FIRMER = 8.0  # times the kappa of one machine: local steps of several need subproblems that are more strongly convex
 _SAFETY = 1.2  # of the scale of local steps
 _PAIRS = 15  # dual points that the best bound is mixed of
-_FALL, _LONGEST_WAIT = 0.1, 25  # as for DualProximal: when F is evaluated
-_NOISY = 0.3  # share of the gap that block gaps are: above it an average may be better
+_FIRST_LOOK, _LEAST_WAIT, _LONGEST_WAIT = 2, 2, 25  # passes until F is evaluated, and from then on
 _QP_STEPS = 300
 
 
@@ -38,6 +37,7 @@ class Sharded:
     steps are as long as if w answered s times as much: s follows 1.2 |sum of changes|^2 / sum |change|^2, from 1, where
     changes are orthogonal, to the number of pieces. The centre moves at the end of a pass, beyond w by the momentum
     (1 - sqrt q) / (1 + sqrt q), q = lam / (lam + kappa). The bound is the best of mixtures of the last 15 dual points.
+    As w itself swings, its average over the rounds is what is reported; its F costs a pass, whenever it may be enough.
 
     rounds         of a pass: sums of vectors, 5 to 10. More is better where the network is fast
     cached_passes  over the outputs that a piece knows, in every round
@@ -87,60 +87,47 @@ class _Run:
         self.g = aligned_zeros(objective.n_params)
         self.z, self.before = w0.copy(), w0.copy()
         self.w = aligned_zeros(objective.n_params)
-        self.mean, self.average_wins = aligned_zeros(objective.n_params), False
+        self.mean = aligned_zeros(objective.n_params)
         combine(kappa / self.sigma, self.z, 0.0, self.g, out=self.w)
         self.scale = float(len(objective.crew))
         self.bound = Mixtures(self.lam)
         self.crew = _Crew(objective)
 
     def run(self) -> None:
-        k, last_k, last_predicted, correction = 0, 0, math.inf, 1.0
+        k, looks = 0, Looks()
         if self.monitor.resumed is not None:
-            k, last_k, last_predicted, correction, state = self.monitor.resumed
+            k, of_looks, state = self.monitor.resumed
+            looks.restore(of_looks)
             self._restore(state)
         while True:
-            self.monitor.rest((k, last_k, last_predicted, correction, self))
+            self.monitor.rest((k, looks, self))
             k += 1
-            gap, ell = self._pass()
-            share = 6.0 / (k + 5.0)
-            combine(1.0 - share, self.mean, share, self.w, out=self.mean)
+            ell = self._pass(6.0 / (k + 5.0))
             dual = self.bound.after(DualPoint(self.g.copy(), ell))
-            predicted = gap + ell + dot(self.g, self.w) + self.objective.penalty.value(self.w) - dual
-            enough = max(self.monitor.tol * dual / correction, _FALL * last_predicted)
-            if self.monitor.is_last or (self.monitor.is_due and (predicted <= enough or k - last_k >= _LONGEST_WAIT)):
-                value, done = self._report(dual, k > 2 and gap > _NOISY * predicted)
-                if done:
+            if self.monitor.is_last or (self.monitor.is_due and k >= looks.next):
+                value = self.objective.value(self.mean)
+                if self.monitor.epoch(self.mean, objective=value, dual=dual, kappa=self.kappa):
                     return
-                correction = (value - dual) / predicted if predicted > 0.0 and value > dual else 1.0
-                last_k, last_predicted = k, predicted
+                looks.after(k, value - dual, self.monitor.tol * value)
             else:
                 self.monitor.skip()
             self._recentre(k)
 
     def state(self) -> Any:
-        more = self.mean, self.average_wins, self.scale
-        return [self.g, self.z, self.before, self.w, *more, self.bound.state(), self.crew.state()]
+        vectors = [self.g, self.z, self.before, self.w, self.mean]
+        return [*vectors, self.scale, self.bound.state(), self.crew.state()]
 
     def _restore(self, state: Any) -> None:
-        self.g, self.z, self.before, self.w, self.mean, self.average_wins, self.scale, bound, crew = state
+        self.g, self.z, self.before, self.w, self.mean, self.scale, bound, crew = state
         self.bound.restore(bound)
         self.crew.restore(crew)
 
-    def _report(self, dual: float, is_noisy: bool) -> tuple[float, bool]:
-        """The better of w and the average of the w's, looked at where w is noisy; once it has won, it alone."""
-        w = self.mean if self.average_wins else self.w
-        value = self.objective.value(w)
-        if is_noisy and not self.average_wins:
-            of_mean = self.objective.value(self.mean)
-            if of_mean < value:
-                w, value, self.average_wins = self.mean, of_mean, True
-        return value, self.monitor.epoch(w, objective=value, dual=dual, kappa=self.kappa)
-
-    def _pass(self) -> tuple[float, float]:
-        """(mean block gap of the visits, ell) after so many rounds."""
+    def _pass(self, share: float) -> float:
+        """ell after so many rounds; share: of the w's of this pass in their average over all passes."""
         seed, rounds = int(self.rng.integers(2**62)), self.how.rounds
         self.crew.begin()
-        gap = ell = 0.0
+        self.mean *= 1.0 - share
+        ell = 0.0
         for r in range(rounds):
             todo = Todo(seed, r, rounds, self.how.cached_passes, self.sigma, self.scale)
             found = self.crew.steps(self.w, todo)
@@ -153,9 +140,10 @@ class _Run:
                 self.scale = min(max(0.5 * (self.scale + wanted), 1.0), float(len(found)))
             self.g += total
             combine(-1.0 / self.sigma, total, 1.0, self.w, out=self.w)
-            gap, ell = sum(one.gap for one in found), sum(one.ell for one in found)
+            combine(1.0, self.mean, share / rounds, self.w, out=self.mean)
+            ell = sum(one.ell for one in found)
             self.objective.count("steps", sum(one.calls for one in found))
-        return gap, ell
+        return ell
 
     def _recentre(self, k: int) -> None:
         root = math.sqrt(self.lam / self.sigma)
@@ -163,6 +151,31 @@ class _Run:
         combine(1.0 + beta, self.w, -beta, self.before, out=self.z)
         self.before[:] = self.w
         combine(self.kappa / self.sigma, self.z, -1.0 / self.sigma, self.g, out=self.w)
+
+
+class Looks:
+    """When F of the average is evaluated, which costs a pass: when the gap has fallen to the tolerance if it goes on
+    falling as it did; after half as many passes again as there were, where it does not fall that fast.
+
+    next  the pass after which it is time
+    """
+
+    def __init__(self) -> None:
+        self.next, self._last, self._gap = _FIRST_LOOK, 0, math.inf
+
+    def state(self) -> Any:
+        return [self.next, self._last, self._gap]
+
+    def restore(self, state: Any) -> None:
+        self.next, self._last, self._gap = state
+
+    def after(self, k: int, gap: float, enough: float) -> None:
+        """The gap was this one after pass k, and has to be `enough`."""
+        wait, most = math.inf, min(max(k / 2.0, _LEAST_WAIT), _LONGEST_WAIT)
+        if 0.0 < enough < gap < self._gap < math.inf:
+            wait = math.log(gap / enough) / math.log(self._gap / gap) * (k - self._last)
+        self.next = k + math.ceil(min(max(wait, _LEAST_WAIT), most))
+        self._last, self._gap = k, gap
 
 
 class Todo(NamedTuple):
@@ -185,13 +198,11 @@ class Done:
     """What a round has done to a piece.
 
     change  of its part of g
-    gap     its part of the mean block gap
     ell     its part of ell
     missing the piece has not what the round begins with: its worker is a new one
     """
 
     change: Sent
-    gap: float
     ell: float
     calls: int
     missing: bool = False
@@ -292,7 +303,7 @@ def steps(held: Held, w: Sent, run: str, at: int, todo: Todo, number: int, share
             held.kept = _Kept(run, 0, PieceBlocks(held.objective, share))
         kept: _Kept | None = held.kept
         if kept is None or kept.run != run or kept.at not in (at, at + 1):
-            return Done(Sent.of(np.zeros(0)), 0.0, 0.0, 0, missing=True)
+            return Done(Sent.of(np.zeros(0)), 0.0, 0, missing=True)
         if kept.at == at:
             kept.last = _steps(kept.blocks, w, todo, number)
             kept.at = at + 1
@@ -304,13 +315,13 @@ def _steps(part: PieceBlocks, sent: Sent, todo: Todo, number: int) -> Done:
     w, sigma = sent.vector(), todo.sigma / todo.scale
     order = part.objective.permutation(np.random.default_rng([todo.seed, number]))
     mine = np.array_split(order, todo.rounds)[todo.round]
-    gap, calls = part.exact(mine, 2, 0.0, sigma, w)
+    _, calls = part.exact(mine, 2, 0.0, sigma, w)
     rng = np.random.default_rng([todo.seed, number, todo.round])
     for _ in range(todo.cached_passes):
-        gap = part.cached(part.objective.permutation(rng), 2, 0.5, sigma, w)
+        part.cached(part.objective.permutation(rng), 2, 0.5, sigma, w)
     sent.add_to(np.negative(w, out=w))
     w *= sigma
-    return Done(Sent.of(w), gap, part.ell, calls)
+    return Done(Sent.of(w), part.ell, calls)
 
 
 def keep(held: Held, run: str, at: int) -> Any:

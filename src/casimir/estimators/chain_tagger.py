@@ -25,7 +25,7 @@ from casimir.estimators.inspection import Inspection
 from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.names import packed_with_names
 from casimir.estimators.of_predictor import OfPredictor
-from casimir.estimators.packed_fit import fit_pack
+from casimir.estimators.packed_fit import fit_pack, sorted_classes
 from casimir.estimators.partial_labels import around, label_masks
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.training import not_fitted, warn_of_the_end
@@ -140,23 +140,18 @@ class ChainTagger(Inspection):
         bounds what is kept in memory: dual variables that do not fit lie in mapped files.
         """
         if isinstance(X, Pack):
-            for name, given in {"y": y, "sample_weight": sample_weight, "X_dev": X_dev, "y_dev": y_dev}.items():
+            for name, given in {"y": y, "sample_weight": sample_weight}.items():
                 if given is not None:
                     raise ValueError(
                         f"{name} does not go with a pack: labels and weights are those it was packed with."
                     )
-            fit_pack(self, X, memory, callbacks)
-            return self
+            return self._fit_pack(X, memory, X_dev, y_dev, callbacks)
         if memory is not None:
             raise ValueError("memory is for packs on disk: give open_pack(DIR), see cs.pack(..., out=DIR).")
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
-        if self.patience is not None and X_dev is None and y_dev is None:
-            raise ValueError(
-                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
-                "and y_dev to fit, or leave it out."
-            )
+        self._check_patience(X_dev, y_dev)
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
         is_ours = packed is not X
@@ -182,6 +177,25 @@ class ChainTagger(Inspection):
             return self._train(packed, labels, classes, sample_weight, callbacks, before, overwrite=overwrite)
         dev = DevSet.of(self, packed, X_dev, y_dev, classes)
         self._train(packed, labels, classes, sample_weight, [*callbacks, dev], before, overwrite=overwrite)
+        return self._keep(dev)
+
+    def _check_patience(self, X_dev: Any, y_dev: Any) -> None:
+        if self.patience is not None and X_dev is None and y_dev is None:
+            raise ValueError(
+                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
+                "and y_dev to fit, or leave it out."
+            )
+
+    def _fit_pack(
+        self, pack: Pack, memory: str | int | None, X_dev: Any, y_dev: Any, callbacks: Iterable[TaggerCallback]
+    ) -> Self:
+        """Train on shards that stay on disk."""
+        self._check_patience(X_dev, y_dev)
+        if X_dev is None and y_dev is None:
+            fit_pack(self, pack, memory, callbacks)
+            return self
+        dev = DevSet.of(self, pack, X_dev, y_dev, sorted_classes(pack), separator=pack.manifest.separator)
+        fit_pack(self, pack, memory, [*callbacks, dev], keeps_best=True)
         return self._keep(dev)
 
     def _fit_path(

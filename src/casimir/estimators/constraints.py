@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from casimir._outputs import Outputs
+from casimir._outputs import Outputs, ShardedOutputs, in_shards
 from casimir._warnings import warn
 from casimir.estimators.labels import Label
 from casimir.estimators.span_schemes import SCHEMES, detect, scheme_mask, write_spans
@@ -68,7 +68,7 @@ class LabelRules:
         return LabelRules(self.follows & other.follows, self.scheme or other.scheme, automaton)
 
 
-def label_rules(constraints: Any, classes: Sequence[Label], y: Outputs) -> LabelRules | None:
+def label_rules(constraints: Any, classes: Sequence[Label], y: Outputs | ShardedOutputs) -> LabelRules | None:
     """The rules that `SequenceTagger` takes as constraints mean, for training labels y; None: everything is valid.
 
     y  the places of the labels in classes, -1 where a label is not known
@@ -98,7 +98,7 @@ def _is_scheme(entry: Any) -> bool:
     return isinstance(entry, str) and (entry == "auto" or entry.upper() in SCHEMES)
 
 
-def _one(entry: Any, classes: Sequence[Any], y: Outputs) -> LabelRules | None:
+def _one(entry: Any, classes: Sequence[Any], y: Outputs | ShardedOutputs) -> LabelRules | None:
     if isinstance(entry, str) and entry == "auto":
         return _found(classes, _neighbours(y, len(classes))) if write_spans(classes) else None
     if isinstance(entry, str):
@@ -158,13 +158,15 @@ def _places(pair: Any, classes: Sequence[Label]) -> tuple[int, int]:
     return row, column
 
 
-def _neighbours(y: Outputs, n_labels: int) -> npt.NDArray[np.int64]:
+def _neighbours(y: Outputs | ShardedOutputs, n_labels: int) -> npt.NDArray[np.int64]:
     """int64[L + 1, L + 1]: how often one label follows another, start and end last; unknown labels do not count."""
-    left, right = _pairs(y, n_labels)
-    known = (left >= 0) & (right >= 0)
     size = n_labels + 1
-    counts = np.bincount(left[known] * size + right[known], minlength=size * size)
-    return counts.astype(np.int64).reshape(size, size)
+    counts = np.zeros(size * size, dtype=np.int64)
+    for _, own in in_shards(y):
+        left, right = _pairs(own, n_labels)
+        known = (left >= 0) & (right >= 0)
+        counts += np.bincount(left[known] * size + right[known], minlength=size * size)
+    return counts.reshape(size, size)
 
 
 def _pairs(y: Outputs, n_labels: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -173,8 +175,17 @@ def _pairs(y: Outputs, n_labels: int) -> tuple[npt.NDArray[np.int64], npt.NDArra
     return padded[:-1], padded[1:]
 
 
-def _check(rules: LabelRules, classes: Sequence[Label], y: Outputs) -> None:
+def _check(rules: LabelRules, classes: Sequence[Label], y: Outputs | ShardedOutputs) -> None:
     """Raises where training labels break the rules."""
+    broken = int(_neighbours(y, len(classes))[~rules.follows].sum())
+    for first, own in in_shards(y):
+        if broken:
+            _check_pairs(rules, classes, own, first, broken)
+        _check_automaton(rules, classes, own, first)
+
+
+def _check_pairs(rules: LabelRules, classes: Sequence[Label], y: Outputs, first: int, count: int) -> None:
+    """first: the number of the first example of y; count: of the places that break the rules, in all shards."""
     left, right = _pairs(y, len(classes))
     broken = np.flatnonzero((left >= 0) & (right >= 0) & ~rules.follows[left, right])
     if len(broken):
@@ -182,17 +193,20 @@ def _check(rules: LabelRules, classes: Sequence[Label], y: Outputs) -> None:
         ends = y.offsets + np.arange(len(y.offsets))  # places of starts and ends among the padded labels
         i = int(np.searchsorted(ends, k, side="right")) - 1
         raise ValueError(
-            f"y[{i}] has {_shown((int(left[k]), int(right[k])), classes)} at token {max(k - int(ends[i]) - 1, 0)}, "
-            f"which constraints forbid; so do {len(broken)} places in all. Correct the labels, or use "
-            "constraints='auto', which leaves out the rules that they break."
+            f"y[{first + i}] has {_shown((int(left[k]), int(right[k])), classes)} at token "
+            f"{max(k - int(ends[i]) - 1, 0)}, which constraints forbid; so do {count} places in all. Correct the "
+            "labels, or use constraints='auto', which leaves out the rules that they break."
         )
+
+
+def _check_automaton(rules: LabelRules, classes: Sequence[Label], y: Outputs, first: int) -> None:
     refused = None if rules.automaton is None else rules.automaton.first_broken(y.flat, y.offsets)
     if refused is not None:
         i, t = refused
         own = y.flat[y.offsets[i] : y.offsets[i + 1]]
         what = f"the label {classes[own[t]]!r} at token {t}" if t < len(own) else f"its end after {t} tokens"
         raise ValueError(
-            f"y[{i}] is not accepted by the automaton of constraints: it has no step for {what}. Correct the "
+            f"y[{first + i}] is not accepted by the automaton of constraints: it has no step for {what}. Correct the "
             "labels, or the automaton."
         )
 

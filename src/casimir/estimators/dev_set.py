@@ -12,6 +12,7 @@ from casimir.estimators.labels import as_object_array
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.span_schemes import write_spans
 from casimir.features import PackedSequences, pack
+from casimir.packs import Pack
 from casimir.scores import FloatArray
 from casimir.solvers import TraceRow
 
@@ -45,14 +46,23 @@ class DevSet:
     _waited: int = 0
 
     @classmethod
-    def of(cls, tagger: Any, train: PackedSequences, X: Any, y: Any, classes: Sequence[Any]) -> DevSet:
-        """For a training of the tagger on `train` with these classes."""
+    def of(
+        cls,
+        tagger: Any,
+        train: PackedSequences | Pack,
+        X: Any,
+        y: Any,
+        classes: Sequence[Any],
+        *,
+        separator: str = "=",
+    ) -> DevSet:
+        """For a training of the tagger on `train` with these classes; separator: as `pack` takes it."""
         if X is None or y is None:
             raise ValueError("X_dev and y_dev come together; one of them is missing.")
         if train.vocabulary is None:
-            X = pack(X, train.n_features)
+            X = pack(X, train.n_features, separator=separator)
         else:
-            X = pack(X, n_features=None, vocabulary=train.vocabulary)
+            X = pack(X, n_features=None, vocabulary=train.vocabulary, separator=separator)
         if len(X) != len(y):
             raise ValueError(f"X_dev has {len(X)} sentences and y_dev {len(y)}; they must be as many.")
         patience = None if tagger.patience is None else positive_int(tagger.patience, "patience")

@@ -15,6 +15,8 @@ from casimir._sizes import anonymous_memory, parse_size
 from casimir._state_memory import StateMemory
 from casimir._validate import positive_int
 from casimir.costs import Hamming
+from casimir.estimators.constraints import LabelRules, label_rules
+from casimir.estimators.of_predictor import OfPredictor
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.training import seed_of, warn_of_the_end
 from casimir.estimators.weighted_loss import weighted_loss
@@ -25,8 +27,9 @@ from casimir.objective import Objective
 from casimir.packs import Pack, Shard
 from casimir.penalties import ElasticNet, Penalty
 from casimir.scores import FloatArray
-from casimir.solvers import BCFW, LBFGS, SDCA, SGD, DualProximal, minimize
+from casimir.solvers import BCFW, LBFGS, SDCA, SGD, DualProximal, Result, minimize
 from casimir.solvers.base import Solver
+from casimir.solvers.checkpoint import Checkpoint
 from casimir.solvers.choose import choose
 from casimir.structures.chain import Chain
 
@@ -36,23 +39,29 @@ if TYPE_CHECKING:
 _LEAST_VECTORS, _MOST_VECTORS = 5, 14  # as long as w: what dual steps and SGD keep; what others do, pairs left out
 _PER_SENTENCE = 80  # bytes of orders and of values of the losses, while a pass runs
 _PER_TOKEN = 8  # bytes of a shard for every label of a token, and for its labels, while its costs are read
-_NEEDED = {
-    "class_weight": None,
-    "constraints": None,
-    "min_frequency": 0,
-    "keep_names": False,
-    "warm_start": False,
-    "patience": None,
-    "checkpoint": None,
+_KEPT_VECTORS = 2  # the best weights on a dev set, and those that are scored
+_WRITTEN_VECTORS = 5  # those that a checkpoint is written from
+_REFUSED: dict[str, tuple[Any, str]] = {
+    "min_frequency": (0, "leave features that are too rare out when packing"),
+    "keep_names": (False, "pack with n_features=None, which keeps the names of all features"),
+    "warm_start": (False, "a checkpoint goes on with a training that was cut short"),
 }
 
 
 def fit_pack(
-    tagger: ChainTagger, pack: Pack, memory: str | int | None, callbacks: Iterable[Callable[..., object]]
+    tagger: ChainTagger,
+    pack: Pack,
+    memory: str | int | None,
+    callbacks: Iterable[Callable[..., object]],
+    *,
+    keeps_best: bool = False,
 ) -> ChainTagger:
-    """min_w F(w) as for the same sentences in memory. Sets what `SequenceTagger.fit` sets."""
+    """min_w F(w) as for the same sentences in memory. Sets what `SequenceTagger.fit` sets.
+
+    keeps_best  whether one of the callbacks keeps weights
+    """
     _check(tagger, pack)
-    classes = _sorted_classes(pack.labels or ())
+    classes = sorted_classes(pack)
     names = pack.vocabulary  # read before memory is counted
     if memory is None:
         check_weights(8 * _n_params(pack, len(classes)), pack.nbytes, f"the pack '{pack.folder}'")
@@ -62,43 +71,53 @@ def fit_pack(
     weights = None
     if pack.manifest.weighted:
         weights = np.concatenate([shard.weights for shard in pack.shards if shard.weights is not None])
-    objective = _objective(tagger, model, y, classes, weights)
+    rules = None if tagger.constraints is None else label_rules(tagger.constraints, classes, y)
+    objective = _objective(tagger, model, y, classes, weights, rules)
 
     def predictor(w: FloatArray) -> ChainPredictor:
-        return ChainPredictor(w.copy(), classes, pack.n_features, names, tagger._threads(), None)
+        return ChainPredictor(w.copy(), classes, pack.n_features, names, tagger._threads(), rules)
 
     def unchanged(row: Any, w: FloatArray) -> None:
         pack.check_unchanged()
 
-    def called(callback: Callable[..., object], row: Any, w: FloatArray) -> object:
-        return callback(row, predictor(w))
-
-    solver = choose(tagger.solver, objective)
+    solver, kept = choose(tagger.solver, objective), Checkpoint.of(tagger.checkpoint)
     if bound is not None:
-        model.state.limit = bound.room(_vectors(solver))
+        more = (_KEPT_VECTORS if keeps_best else 0) + (0 if kept is None else _WRITTEN_VECTORS)
+        model.state.limit = bound.room(_vectors(solver) + more)
     tagger.solver_, tagger.names_ = solver, None
-    epochs, seed = positive_int(tagger.max_epochs, "max_epochs"), seed_of(tagger.random_state)
-    every: list[Any] = [unchanged, *(partial(called, callback) for callback in callbacks)]
-    if tagger.verbose:
-        from casimir.progress import Progress
-
-        with Progress() as progress:
-            result = minimize(objective, solver, epochs, tagger.tol, seed, [*every, progress])
-    else:
-        result = minimize(objective, solver, epochs, tagger.tol, seed, every)
+    every: list[Any] = [unchanged, *(OfPredictor.of(callback, predictor) for callback in callbacks)]
+    result = _minimized(tagger, objective, solver, every, kept)
     pack.check_unchanged()
     tagger._set_result(result, predictor(result.w))
     warn_of_the_end(result, tagger.tol)
     return tagger
 
 
+def _minimized(
+    tagger: ChainTagger, objective: Objective, solver: Solver, callbacks: list[Any], kept: Checkpoint | None
+) -> Result:
+    epochs, seed = positive_int(tagger.max_epochs, "max_epochs"), seed_of(tagger.random_state)
+    train = partial(minimize, objective, solver, epochs, tagger.tol, seed, checkpoint=kept)
+    if not tagger.verbose:
+        return train(callbacks)
+    from casimir.progress import Progress
+
+    with Progress() as progress:
+        return train([*callbacks, progress])
+
+
 def _check(tagger: ChainTagger, pack: Pack) -> None:
-    for name, default in _NEEDED.items():
+    for name, (default, instead) in _REFUSED.items():
         given = getattr(tagger, name)
         if given != default:
-            raise ValueError(f"{name}={given!r} needs the sentences in memory, and a pack leaves them on disk.")
+            raise ValueError(
+                f"{name}={given!r} needs the sentences in memory, and a pack leaves them on disk; {instead}."
+            )
     if isinstance(tagger.lam, str):
-        raise ValueError(f"lam={tagger.lam!r} needs the sentences in memory; give a number, or None.")
+        raise ValueError(
+            f"lam={tagger.lam!r} needs the sentences in memory; give a number, or search on a pack of fewer sentences: "
+            "what is best for n sentences is best for m when it is multiplied by n / m, about."
+        )
     if pack.labels is None:
         raise ValueError(f"The pack '{pack.folder}' has no labels. Give y when packing.")
     if not len(pack):
@@ -112,9 +131,11 @@ def _check(tagger: ChainTagger, pack: Pack) -> None:
         )
 
 
-def _sorted_classes(labels: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without those that Python takes for the same, such as 1 and True."""
-    distinct = tuple(dict.fromkeys(labels))
+def sorted_classes(pack: Pack) -> tuple[Any, ...]:
+    """The labels of a pack in the order in which a tagger has them, without those that Python takes for the same, such
+    as 1 and True.
+    """
+    distinct = tuple(dict.fromkeys(pack.labels or ()))
     try:
         return tuple(sorted(distinct))
     except TypeError:
@@ -135,7 +156,7 @@ def _model(pack: Pack, n_labels: int, state: StateMemory) -> ShardedChainModel:
         if following is not None:
             shards[following].file.will_need()
 
-    return ShardedChainModel(chains, state, enter)
+    return ShardedChainModel(chains, state, enter, [entry.sha256 for entry in pack.entries])
 
 
 class _Bound:
@@ -183,13 +204,19 @@ def _renumbered(shard: Shard, number: np.ndarray, state: StateMemory) -> np.ndar
 
 
 def _objective(
-    tagger: ChainTagger, model: ShardedChainModel, y: ShardedOutputs, classes: tuple[Any, ...], weights: Any
+    tagger: ChainTagger,
+    model: ShardedChainModel,
+    y: ShardedOutputs,
+    classes: tuple[Any, ...],
+    weights: Any,
+    rules: LabelRules | None,
 ) -> Objective:
     n = model.n_examples if weights is None else float(np.sum(weights))
     lam = tagger._default_lam(n, is_step=False) if tagger.lam is None else float(tagger.lam)
     loss: Any = loss_named(tagger.loss, Hamming())
-    if tagger.label_costs is not None:
-        loss, weights = weighted_loss(tagger.loss, tagger.label_costs, None, classes, y, weights)
+    if tagger.label_costs is not None or tagger.class_weight is not None:
+        loss, weights = weighted_loss(tagger.loss, tagger.label_costs, tagger.class_weight, classes, y, weights)
     penalty: Penalty | float = lam if tagger.l1_ratio == 0.0 else ElasticNet(lam, tagger.l1_ratio)
     tagger.lam_ = lam
-    return Objective(model, Chain(len(classes)), loss, y, penalty, weights, n_threads=tagger._threads())
+    chain = Chain(len(classes)) if rules is None else rules.chain
+    return Objective(model, chain, loss, y, penalty, weights, n_threads=tagger._threads())

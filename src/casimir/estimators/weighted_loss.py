@@ -39,11 +39,8 @@ def weighted_loss(
     table = 1.0 - np.eye(len(classes)) if label_costs is None else cost_table(label_costs, classes)
     if class_weight is None:
         return loss_named(loss, Hamming(table)), weights
-    if isinstance(y, ShardedOutputs):
-        raise ValueError("class_weight needs the sentences in memory.")
-    token_weight = None if weights is None else np.repeat(weights, np.diff(y.offsets))
-    per_class = class_weights(class_weight, classes, y.flat, token_weight)
+    per_class = class_weights(class_weight, classes, y, weights)
     if has_costs:
         return loss_named(loss, Hamming(table * per_class[:, None])), weights
-    per_sentence = sentence_weights(per_class, y.flat, y.offsets)
+    per_sentence = sentence_weights(per_class, y)
     return loss_named(loss, Hamming(table)), per_sentence if weights is None else per_sentence * weights

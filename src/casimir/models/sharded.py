@@ -21,11 +21,17 @@ class ShardedChainModel:
     shards  LinearChainModel of the same features and labels
     state   where what training keeps of every sentence lies
     enter   called with the number of a shard and that of the next one, or None, before a pass comes to it
+    digests of the data of each shard, where they are known: runs are told apart by them; None: by the data
     """
 
     shards: Sequence[LinearChainModel]
     state: StateMemory
     enter: Callable[[int, int | None], object] = lambda shard, following: None
+    digests: Sequence[str] | None = None
+
+    def fingerprint(self) -> Any:
+        """What a checkpoint is compared by."""
+        return self.n_labels, list(self.shards) if self.digests is None else list(self.digests)
 
     @property
     def n_labels(self) -> int:

@@ -15,18 +15,21 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from casimir.persistence import files
-from casimir.persistence.state import decode, encode
+from casimir.persistence.state import Later, decode, encode
 
 FILE = "run.checkpoint"
 VERSION = 1
 _FIRST_WORDS = b"casimir checkpoint "
 _FIRST_LINE = re.compile(rb"casimir checkpoint (\d{1,6}) ([0-9a-f]{64})\n")
 _LONGEST_LINE = 100
+_DTYPES = {"f8": "F64", "f4": "F32", "f2": "F16", "b1": "BOOL", "i1": "I8", "i2": "I16", "i4": "I32", "i8": "I64"}
+_DTYPES |= {"u1": "U8", "u2": "U16", "u4": "U32", "u8": "U64"}
+_NAMES = {name: f"<{dtype}" for dtype, name in _DTYPES.items()}
 
 
 class Unreadable(ValueError):
@@ -49,36 +52,78 @@ def check_folder(folder: Path) -> None:
 
 
 def write(folder: Path, key: Mapping[str, Any], state: Any) -> None:
-    """Put a checkpoint in the place of the last one."""
-    import safetensors.numpy
-
+    """Put a checkpoint in the place of the last one. No array is copied, and those that are made later are there one
+    by one."""
     text, arrays = encode(state)
-    described = {"key": json.dumps(dict(key)), "state": text}
-    payload = safetensors.numpy.save(arrays, described)
-    first = b"%s%d %s\n" % (_FIRST_WORDS, VERSION, hashlib.sha256(payload).hexdigest().encode())
+    header = _header(arrays, {"key": json.dumps(dict(key)), "state": text})
+
+    def fill(stream: BinaryIO) -> None:
+        digest = hashlib.sha256()
+        stream.write(_first_line(digest))  # which is written once more
+        for array in (header, *arrays.values()):
+            data = _bytes(array)
+            digest.update(data)
+            stream.write(data)
+        stream.seek(0)
+        stream.write(_first_line(digest))
+
     with files.locked(folder):
         for name in os.listdir(folder):
             if files.is_leftover(name):
                 with contextlib.suppress(OSError):
                     (folder / name).unlink()
-        files.replace(folder / FILE, first, payload)
+        files.replace_by(folder / FILE, fill)
+
+
+def _first_line(digest: Any) -> bytes:
+    return b"%s%d %s\n" % (_FIRST_WORDS, VERSION, digest.hexdigest().encode())
+
+
+def _header(arrays: Mapping[str, np.ndarray | Later], described: dict[str, str]) -> bytes:
+    """That of safetensors: its length, and JSON which says where in what follows every array lies."""
+    places: dict[str, Any] = {"__metadata__": described}
+    end = 0
+    for name, array in arrays.items():
+        if isinstance(array, Later):
+            dtype, shape, size = "U8", [array.size], array.size
+        else:
+            dtype, shape, size = _name_of(array.dtype), list(array.shape), array.nbytes
+        begin, end = end, end + size
+        places[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(places).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    found = _DTYPES.get(dtype.str[1:])
+    if found is None:
+        raise TypeError(f"a state has an array of {dtype}; it may have whole numbers, real ones and bools")
+    return found
+
+
+def _bytes(array: np.ndarray | Later | bytes) -> memoryview:
+    if isinstance(array, bytes):
+        return memoryview(array)
+    made = array.make() if isinstance(array, Later) else array
+    return np.ascontiguousarray(made).reshape(-1).view(np.uint8).data
 
 
 def read(folder: Path) -> tuple[dict[str, Any], Any] | None:
     """(key, function that gives the state) of the last one; None where there is none."""
     try:
-        data = files.read_regular(folder / FILE)
+        data = files.map_regular(folder / FILE)
     except FileNotFoundError:
         return None
-    line = _FIRST_LINE.match(data[:_LONGEST_LINE])
+    line = _FIRST_LINE.match(bytes(data[:_LONGEST_LINE]))
     if line is None:
         raise Unreadable("is damaged: its first line is not that of a checkpoint")
     if int(line[1]) != VERSION:
         raise Unreadable(f"has the format {int(line[1])}, and this casimir knows {VERSION}")
-    payload = memoryview(data)[line.end() :]
+    payload = data[line.end() :]
     if hashlib.sha256(payload).hexdigest().encode() != line[2]:
         raise Unreadable("is damaged: its digest does not match")
-    key, text, arrays = _parts(bytes(payload))
+    key, text, arrays = _parts(payload)
 
     def state() -> Any:
         try:
@@ -89,20 +134,29 @@ def read(folder: Path) -> tuple[dict[str, Any], Any] | None:
     return key, state
 
 
-def _parts(payload: bytes) -> tuple[dict[str, Any], str, dict[str, np.ndarray]]:
+def _parts(payload: memoryview) -> tuple[dict[str, Any], str, dict[str, np.ndarray]]:
     """(key, JSON of the state, arrays)"""
-    import safetensors.numpy
-
     try:
-        arrays = safetensors.numpy.load(payload)
-        length = int.from_bytes(payload[:8], "little")
-        described = json.loads(payload[8 : 8 + length])["__metadata__"]
+        start = 8 + int.from_bytes(payload[:8], "little")
+        if start > len(payload):
+            raise ValueError("it ends before its arrays begin")
+        places = json.loads(bytes(payload[8:start]))
+        described = places.pop("__metadata__")
+        arrays = {name: _array(payload[start:], **place) for name, place in places.items()}
         key = json.loads(described["key"])
         if not all(isinstance(one[part], str) for one in key.values() for part in ("digest", "shown")):
             raise ValueError("what the run was given is missing")
         return key, described["state"], arrays
-    except (safetensors.SafetensorError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
         raise Unreadable(f"is damaged: {_in_a_line(error)}") from None
+
+
+def _array(data: memoryview, dtype: str, shape: list[int], data_offsets: list[int]) -> np.ndarray:
+    """The array that lies there, in the memory of `data`."""
+    begin, end = data_offsets
+    if not 0 <= begin <= end <= len(data) or any(one < 0 for one in shape):
+        raise ValueError("an array lies outside")
+    return np.frombuffer(data[begin:end], _NAMES[dtype]).reshape(shape)
 
 
 def _in_a_line(error: Exception) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from casimir._limits import check_model_file
 
@@ -24,23 +26,41 @@ _TMP = (".casimir-", ".tmp")
 
 def read_regular(file: Path) -> bytes:
     """The bytes of a regular file of a model; pipes and devices, which may never end, are refused."""
+    with _opened(file) as (descriptor, size):
+        check_model_file(size, f"'{file}'")
+        with open(descriptor, "rb", closefd=False) as stream:
+            return stream.read()
+
+
+def map_regular(file: Path) -> memoryview:
+    """The same, mapped: pages are read when they are looked at, and those that are changed change in memory alone."""
+    with _opened(file) as (descriptor, size):
+        return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY) if size else b"")
+
+
+@contextlib.contextmanager
+def _opened(file: Path) -> Iterator[tuple[int, int]]:
+    """(descriptor, bytes) of a regular file."""
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise ValueError(f"'{file}' is no regular file; a model is read from regular files only.")
-        check_model_file(found.st_size, f"'{file}'")
-        with open(descriptor, "rb", closefd=False) as stream:
-            return stream.read()
+        yield descriptor, found.st_size
     finally:
         os.close(descriptor)
 
 
 def replace(file: Path, *parts: bytes) -> None:
     """Put a file in its place when all of it is on disk; until then the old one stays."""
+    replace_by(file, lambda stream: stream.writelines(parts))
+
+
+def replace_by(file: Path, fill: Callable[[BinaryIO], None]) -> None:
+    """The same of a file that `fill` writes piece by piece."""
     fresh = _fresh(file.parent)
     try:
-        write(fresh, *parts)
+        _write(fresh, fill)
         os.replace(fresh, file)
     finally:
         with contextlib.suppress(OSError):
@@ -66,8 +86,12 @@ def is_leftover(name: str) -> bool:
 
 def write(file: Path, *parts: bytes) -> None:
     """A new file, on disk when this returns."""
+    _write(file, lambda stream: stream.writelines(parts))
+
+
+def _write(file: Path, fill: Callable[[BinaryIO], None]) -> None:
     with open(file, "xb") as stream:
-        stream.writelines(parts)
+        fill(stream)
         stream.flush()
         os.fsync(stream.fileno())
 

@@ -2,15 +2,16 @@
 
 It may have None, numbers, strings, arrays, lists, tuples, dicts with strings as keys, and objects of classes that
 `keeps` was told of. What is one object comes back as one object, so that arrays which share memory go on sharing it.
-Another object with a method `state()` is written as what that gives.
+Another object with a method `state()` is written as what that gives. What is too large to be in memory twice is
+given as `Later`, and comes back as bytes that are read when they are looked at.
 Nothing but data is read: no pickle, and no class that is not known here.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +29,15 @@ def keeps(cls: Class) -> Class:
     return cls
 
 
-def encode(state: Any) -> tuple[str, dict[str, np.ndarray]]:
+@dataclass(frozen=True, eq=False)
+class Later:
+    """uint8[size] that are made when they are written."""
+
+    size: int
+    make: Callable[[], np.ndarray]
+
+
+def encode(state: Any) -> tuple[str, dict[str, np.ndarray | Later]]:
     """(JSON, arrays); a TypeError where something is of a type that no state has."""
     writer = _Writer()
     tree = writer.plain(state)
@@ -45,7 +54,7 @@ def decode(text: str, arrays: Mapping[str, np.ndarray]) -> Any:
 
 class _Writer:
     def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: dict[str, np.ndarray | Later] = {}
         self._seen: dict[int, tuple[Any, dict[str, Any]]] = {}  # the objects are kept, so that no id comes twice
 
     def plain(self, value: Any) -> Any:
@@ -72,6 +81,10 @@ class _Writer:
             is_turned = value.flags.f_contiguous and not value.flags.c_contiguous
             self.arrays[name] = value.T if is_turned else np.ascontiguousarray(value)
             return {"array": name, "turned": is_turned}
+        if isinstance(value, Later):
+            name = str(len(self.arrays))
+            self.arrays[name] = value
+            return {"array": name, "turned": False}
         name = type(value).__name__
         if _KNOWN.get(name) is not type(value):
             raise TypeError(
@@ -116,6 +129,8 @@ class _Reader:
 
 
 def _in_own_memory(array: np.ndarray) -> np.ndarray:
+    if array.dtype == np.uint8:  # which may lie anywhere
+        return array
     if array.dtype != np.float64 or array.ndim != 1:
         return np.array(array)
     copy = aligned_zeros(len(array))

@@ -18,6 +18,7 @@ from casimir._native import core
 from casimir._outputs import ShardedOutputs
 from casimir.costs import Cost
 from casimir.models.sharded import ShardedChainModel
+from casimir.persistence.state import Later
 from casimir.problems.base import BlockPass, DualIterate, Pass, Truth
 from casimir.problems.combination import Combination
 from casimir.problems.core_arguments import core_smoothing
@@ -109,6 +110,15 @@ class _ShardedBlocks:
     def ell(self) -> float:
         return math.fsum(part.ell for part in self._parts)
 
+    def state(self) -> Any:
+        """Shard by shard, so that what all of them keep need not be in memory twice."""
+        return [self._gaps, [_kept_later(part) for part in self._parts]]
+
+    def restore(self, state: Any) -> None:
+        self._gaps[:], kept = state
+        for part, (layout, data) in zip(self._parts, kept, strict=True):
+            part.restore(_restored(layout, data))
+
     def _runs(self, order: IntArray, skip_below: float) -> Iterator[tuple[int, IntArray, float]]:
         """(shard, the order there, skip_below in units of what the shard adds to the mean) in the order given.
 
@@ -171,6 +181,13 @@ class _ShardedAverage:
     def __init__(self, own: Any) -> None:
         self._own, self.rest = own, 0.0
 
+    def state(self) -> Any:
+        return [self._own.state(), self.rest]
+
+    def restore(self, state: Any) -> None:
+        own, self.rest = state
+        self._own.restore(own)
+
     @property
     def sums(self) -> Any:
         return self._own.sums
@@ -191,3 +208,26 @@ class _ShardedAverage:
 
 def _mass(iterate: DualIterate) -> float:
     return 0.0 if iterate.average is None else float(iterate.average.mass)
+
+
+def _kept_later(part: Any) -> Any:
+    """[layout, bytes] of what the blocks of a shard keep: a number as it is, an array as its type and length."""
+
+    def make() -> np.ndarray:
+        arrays = [one for one in part.state() if isinstance(one, np.ndarray)]
+        return np.concatenate([one.view(np.uint8) for one in arrays])
+
+    layout = [[one.dtype.str, len(one)] if isinstance(one, np.ndarray) else one for one in part.state()]
+    size = sum(np.dtype(one[0]).itemsize * one[1] for one in layout if isinstance(one, list))
+    return [layout, Later(size, make)]
+
+
+def _restored(layout: Any, data: np.ndarray) -> tuple[Any, ...]:
+    found, end = [], 0
+    for one in layout:
+        if isinstance(one, list):
+            begin, end = end, end + np.dtype(one[0]).itemsize * one[1]
+            found.append(np.array(data[begin:end].view(one[0])))
+        else:
+            found.append(one)
+    return tuple(found)
