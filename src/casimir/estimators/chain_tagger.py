@@ -139,6 +139,11 @@ class ChainTagger(Inspection):
         X may be a pack on disk (`open_pack`), which has its labels and weights with it. memory, such as "2GB", then
         bounds what is kept in memory: dual variables that do not fit lie in mapped files.
         """
+        if self.patience is not None and X_dev is None and y_dev is None:
+            raise ValueError(
+                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
+                "and y_dev to fit, or leave it out."
+            )
         if isinstance(X, Pack):
             for name, given in {"y": y, "sample_weight": sample_weight}.items():
                 if given is not None:
@@ -151,7 +156,6 @@ class ChainTagger(Inspection):
         packed, self.names_ = packed_with_names(X, self.n_features, self.keep_names)
         if not len(packed):
             raise ValueError("X has no sequences; fit needs at least one.")
-        self._check_patience(X_dev, y_dev)
         if isinstance(self.lam, str):
             return self._fit_path(packed, y, sample_weight, X_dev, y_dev, callbacks)
         is_ours = packed is not X
@@ -179,18 +183,10 @@ class ChainTagger(Inspection):
         self._train(packed, labels, classes, sample_weight, [*callbacks, dev], before, overwrite=overwrite)
         return self._keep(dev)
 
-    def _check_patience(self, X_dev: Any, y_dev: Any) -> None:
-        if self.patience is not None and X_dev is None and y_dev is None:
-            raise ValueError(
-                f"patience={self.patience!r} is how long training waits for a better score on a dev set: give X_dev "
-                "and y_dev to fit, or leave it out."
-            )
-
     def _fit_pack(
         self, pack: Pack, memory: str | int | None, X_dev: Any, y_dev: Any, callbacks: Iterable[TaggerCallback]
     ) -> Self:
         """Train on shards that stay on disk."""
-        self._check_patience(X_dev, y_dev)
         if X_dev is None and y_dev is None:
             fit_pack(self, pack, memory, callbacks)
             return self
