@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/lanes.hpp"
+#include "base/numbers.hpp"
 
 namespace casimir {
 namespace {
@@ -27,40 +28,49 @@ struct Left {
   std::int64_t row, step;
 };
 
-/// out[kRows][kVectors vectors] = left right, or added.
-template <int kRows, int kVectors, bool kAdd>
+enum class Into { kNew, kSum, kMax };  // what becomes of a product: it is stored, or added; or sums are maxima
+
+/// out[kRows][kVectors vectors] = left right, or added; or max_k { left[k] + right[k] }.
+template <int kRows, int kVectors, Into kInto>
 void tile(std::int64_t depth, Left left, const double* right, double* out, std::int64_t stride) {
-  L::V sums[kRows][kVectors]{};
+  L::V sums[kRows][kVectors];
+  for (auto& row : sums)
+    for (L::V& cell : row) cell = kInto == Into::kMax ? L::all(-kInf) : L::V{};
   for (std::int64_t k = 0; k < depth; ++k, left.at += left.step, right += kVectors * kVector) {
     L::V here[kVectors];
     for (int j = 0; j < kVectors; ++j) here[j] = L::load(right + j * kVector);
     for (int r = 0; r < kRows; ++r) {
       const double factor = left.at[r * left.row];
-      for (int j = 0; j < kVectors; ++j) sums[r][j] += here[j] * factor;
+      for (int j = 0; j < kVectors; ++j) {
+        if constexpr (kInto == Into::kMax)
+          sums[r][j] = L::max(sums[r][j], here[j] + factor);
+        else
+          sums[r][j] += here[j] * factor;
+      }
     }
   }
   for (int r = 0; r < kRows; ++r)
     for (int j = 0; j < kVectors; ++j) {
       double* cell = out + r * stride + j * kVector;
-      L::store(cell, kAdd ? L::load(cell) + sums[r][j] : sums[r][j]);
+      L::store(cell, kInto == Into::kSum ? L::load(cell) + sums[r][j] : sums[r][j]);
     }
 }
 
 /// All rows, in tiles of kRows and at the end of fewer.
-template <int kRows, int kVectors, bool kAdd>
+template <int kRows, int kVectors, Into kInto>
 void tiles(std::int64_t rows, std::int64_t depth, Left left, const double* right, double* out, std::int64_t stride) {
   for (; rows >= kRows; rows -= kRows, left.at += kRows * left.row, out += kRows * stride)
-    tile<kRows, kVectors, kAdd>(depth, left, right, out, stride);
-  if constexpr (kRows > 1) tiles<kRows / 2, kVectors, kAdd>(rows, depth, left, right, out, stride);
+    tile<kRows, kVectors, kInto>(depth, left, right, out, stride);
+  if constexpr (kRows > 1) tiles<kRows / 2, kVectors, kInto>(rows, depth, left, right, out, stride);
 }
 
-template <bool kAdd>
+template <Into kInto>
 void panel_product(std::int64_t vectors, std::int64_t rows, std::int64_t depth, Left left, const double* right,
                    double* out, std::int64_t stride) {
-  if (vectors >= kTileVectors) return tiles<kTileRows, kTileVectors, kAdd>(rows, depth, left, right, out, stride);
+  if (vectors >= kTileVectors) return tiles<kTileRows, kTileVectors, kInto>(rows, depth, left, right, out, stride);
   if constexpr (kTileVectors > 2)
-    if (vectors == 2) return tiles<kTileRows, 2, kAdd>(rows, depth, left, right, out, stride);
-  tiles<kTileRows, 1, kAdd>(rows, depth, left, right, out, stride);
+    if (vectors == 2) return tiles<kTileRows, 2, kInto>(rows, depth, left, right, out, stride);
+  tiles<kTileRows, 1, kInto>(rows, depth, left, right, out, stride);
 }
 
 }  // namespace
@@ -91,8 +101,15 @@ void Panels::pack_transposed(std::int64_t depth, std::int64_t width, const doubl
 void multiply(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
               std::int64_t out_stride) {
   for (std::int64_t column = 0; column < right.width(); column += kPanel)
-    panel_product<false>((right.width() - column) / kVector, rows, right.depth(), {left, left_stride, 1},
-                         right.panel(column), out + column, out_stride);
+    panel_product<Into::kNew>((right.width() - column) / kVector, rows, right.depth(), {left, left_stride, 1},
+                              right.panel(column), out + column, out_stride);
+}
+
+void max_plus(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
+              std::int64_t out_stride) {
+  for (std::int64_t column = 0; column < right.width(); column += kPanel)
+    panel_product<Into::kMax>((right.width() - column) / kVector, rows, right.depth(), {left, left_stride, 1},
+                              right.panel(column), out + column, out_stride);
 }
 
 void OuterProducts::pack(std::int64_t depth, std::int64_t width, const double* left, const double* right) {
@@ -116,9 +133,9 @@ void OuterProducts::add_to(std::int64_t begin, std::int64_t end, double* out) co
     const std::int64_t depth = chunk.right.depth();
     for (std::int64_t column = 0; column < width_; column += kPanel)
       for (std::int64_t row = begin; row < end; row += kProductWidth)
-        panel_product<true>((width_ - column) / kVector, kProductWidth, depth,
-                            {chunk.left.data() + row * depth, 1, kProductWidth}, chunk.right.panel(column),
-                            out + row * width_ + column, width_);
+        panel_product<Into::kSum>((width_ - column) / kVector, kProductWidth, depth,
+                                  {chunk.left.data() + row * depth, 1, kProductWidth}, chunk.right.panel(column),
+                                  out + row * width_ + column, width_);
   }
 }
 

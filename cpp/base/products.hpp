@@ -37,6 +37,10 @@ class Panels {
 void multiply(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
               std::int64_t out_stride);
 
+/// out(r, j) = max_k { left(r, k) + right(k, j) }
+void max_plus(std::int64_t rows, const double* left, std::int64_t left_stride, const Panels& right, double* out,
+              std::int64_t out_stride);
+
 /// Pairs of rows whose outer products are added up.
 class OuterProducts {
  public:

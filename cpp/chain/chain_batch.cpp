@@ -5,8 +5,10 @@
 
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
+#include "chain/chain_group.hpp"
 #include "chain/chain_ops.hpp"
 #include "chain/kbest.hpp"
+#include "chain/soft_loss_groups.hpp"
 
 namespace casimir {
 namespace {
@@ -165,12 +167,17 @@ SpanBatch chain_best_spans(const ChainBatch& batch, const SpanRules& rules, doub
 
 void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, int threads, double* losses,
                      double* nodes, double* edges) {
+  std::vector<char> done(static_cast<std::size_t>(batch.size), 0);
+  if (batch.shared_edges && batch.labels >= kFewestLabelsOfGroups && batch.size > 1)
+    soft_losses_of_groups(batch, y, mu, threads, losses, nodes, edges, done);
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    if (std::find(done.begin() + begin, done.begin() + end, 0) == done.begin() + end) return;
     PaddedChain chain(batch);
     const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
     std::vector<double> work, padded_nodes, padded_edges;
     Potentials potentials;
     for (std::int64_t i = begin; i < end; ++i) {
+      if (done[static_cast<std::size_t>(i)]) continue;
       chain.load(i);
       const std::int64_t p = chain.length(), first = batch.offsets[i];
       const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;

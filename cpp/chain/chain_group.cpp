@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/lanes.hpp"
 #include "base/numbers.hpp"
@@ -17,7 +18,10 @@ constexpr int kVector = 4;
 using L = Lanes<kVector>;
 static_assert(kProductWidth % kVector == 0);
 
-constexpr double kWidest = 300.0;  // range of scores over mu that messages in doubles can take
+constexpr std::int64_t kChains = 24;                    // of a group
+constexpr std::int64_t kFewestChains = 8;               // of a group of long chains
+constexpr std::int64_t kCells = std::int64_t{1} << 18;  // tokens times labels of a group
+constexpr double kWidest = 300.0;                       // range of scores over mu that messages in doubles can take
 
 /// Largest and smallest entry; forbidden scores (-inf) do not count.
 struct Range {
@@ -84,6 +88,23 @@ double sum_of(const double* row, std::int64_t width) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::int64_t>> grouped(std::span<const std::int64_t> lengths, int labels) {
+  const auto length = [&](std::int64_t i) { return lengths[static_cast<std::size_t>(i)]; };
+  std::vector<std::int64_t> chains(lengths.size());
+  std::iota(chains.begin(), chains.end(), std::int64_t{0});
+  std::erase_if(chains, [&](std::int64_t i) { return length(i) == 0; });
+  std::stable_sort(chains.begin(), chains.end(), [&](std::int64_t a, std::int64_t b) { return length(a) > length(b); });
+  std::vector<std::vector<std::int64_t>> out;
+  std::int64_t cells = 0;
+  for (const std::int64_t i : chains) {
+    const auto count = out.empty() ? 0 : static_cast<std::int64_t>(out.back().size());
+    if (out.empty() || count == kChains || (cells >= kCells && count >= kFewestChains)) out.emplace_back(), cells = 0;
+    out.back().push_back(i);
+    cells += length(i) * product_width(labels);
+  }
+  return out;
+}
 
 void GroupPotentials::load(RowShape shape, const double* rows, double at_mu) {
   mu = at_mu, labels = shape.labels, width = product_width(labels);

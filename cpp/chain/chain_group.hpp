@@ -11,6 +11,13 @@
 
 namespace casimir {
 
+/// With fewer labels, a chain's messages stay in registers, and chains run one by one.
+constexpr int kFewestLabelsOfGroups = 33;
+
+/// Chains of these lengths in groups, the longest first. The groups depend on the lengths alone; chains of length 0 are
+/// left out.
+std::vector<std::vector<std::int64_t>> grouped(std::span<const std::int64_t> lengths, int labels);
+
 /// exp((T - offset) / mu) of the matrix that all chains share, ready for products.
 struct GroupPotentials {
   /// to: rows [from][to] of T, its padding -inf.

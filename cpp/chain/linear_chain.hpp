@@ -42,7 +42,7 @@ class LinearChain final : public LinearTokens {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
-  /// Sums over the outputs of chains of many labels run for several chains together.
+  /// Chains of many labels run in groups.
   void pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
                      std::span<double> gradient, std::vector<char>& done) const override;
   std::unique_ptr<DualBlocks> dual_blocks(int threads) const override;
@@ -105,9 +105,15 @@ class LinearChain final : public LinearTokens {
   /// mu logsumexp(score / mu); its marginals by token, and by pair, which are added.
   double sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work, double* marginals) const;
 
+  /// Examples that count, in groups of about the same length.
+  std::vector<std::vector<std::int64_t>> groups() const;
+  /// pass_together without smoothing.
+  void max_together(const WeightView& w, int threads, Answer* answers, std::span<double> gradient,
+                    std::vector<char>& done) const;
+
   Unfolding unfolding_;
   EdgeFeatures edges_;
-  mutable Spare memory_of_passes_;  // of chains together
+  mutable Spare memory_of_passes_, memory_of_max_passes_;  // of chains together
 };
 
 }  // namespace casimir

@@ -2,7 +2,6 @@
 // their pairs are added into one matrix for the pass, not one for each example.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
@@ -12,10 +11,6 @@
 namespace casimir {
 namespace {
 
-constexpr int kFewestLabels = 33;                       // with fewer, a chain's messages stay in registers
-constexpr std::int64_t kChains = 24;                    // of a group
-constexpr std::int64_t kFewestChains = 8;               // of a group of long chains
-constexpr std::int64_t kCells = std::int64_t{1} << 18;  // tokens times labels of a group
 constexpr std::int64_t kGroups = 8;  // whose memory is held at a time, whatever the number of threads
 
 }  // namespace
@@ -54,7 +49,7 @@ class LinearChain::Together {
   }
 
   void run(Answer* answers, std::span<double> gradient, std::vector<char>& done) {
-    const std::vector<std::vector<std::int64_t>> plan = groups();
+    const std::vector<std::vector<std::int64_t>> plan = chain_.groups();
     parts_.resize(std::max(parts_.size(), std::min(plan.size(), static_cast<std::size_t>(kGroups))));
     for (std::size_t first = 0; first < plan.size(); first += kGroups) {
       const auto count = static_cast<std::int64_t>(std::min(plan.size() - first, static_cast<std::size_t>(kGroups)));
@@ -68,25 +63,6 @@ class LinearChain::Together {
   }
 
  private:
-  /// Examples that count, the longest first, in groups that depend on the lengths alone.
-  std::vector<std::vector<std::int64_t>> groups() const {
-    std::vector<std::int64_t> examples(static_cast<std::size_t>(chain_.n_examples()));
-    std::iota(examples.begin(), examples.end(), std::int64_t{0});
-    std::erase_if(examples, [&](std::int64_t i) { return chain_.scale(i) == 0.0 || chain_.length(i) == 0; });
-    std::stable_sort(examples.begin(), examples.end(),
-                     [&](std::int64_t a, std::int64_t b) { return chain_.length(a) > chain_.length(b); });
-    std::vector<std::vector<std::int64_t>> out;
-    std::int64_t cells = 0;
-    for (const std::int64_t i : examples) {
-      const auto chains = out.empty() ? 0 : static_cast<std::int64_t>(out.back().size());
-      if (out.empty() || chains == kChains || (cells >= kCells && chains >= kFewestChains))
-        out.emplace_back(), cells = 0;
-      out.back().push_back(i);
-      cells += chain_.length(i) * potentials_.width;
-    }
-    return out;
-  }
-
   void run_group(const std::vector<std::int64_t>& examples, GroupPart& part, Answer* answers,
                  std::vector<char>& done) const {
     const std::int64_t stride = chain_.shape_.stride;
@@ -178,13 +154,22 @@ class LinearChain::Together {
   std::vector<GroupPart>& parts_;
 };
 
+std::vector<std::vector<std::int64_t>> LinearChain::groups() const {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(n_examples()));
+  for (std::int64_t i = 0; i < n_examples(); ++i)
+    lengths[static_cast<std::size_t>(i)] = scale(i) == 0.0 ? 0 : length(i);  // those that count
+  return grouped(lengths, shape_.labels);
+}
+
 void LinearChain::pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
                                 std::span<double> gradient, std::vector<char>& done) const {
-  if (smoothing.kind != SmoothingKind::kEntropy || shape_.labels < kFewestLabels || edges_ || unfolding_) return;
-  if (n_examples() < 2 || (!data_.y && data_.truth)) return;
+  if (shape_.labels < kFewestLabelsOfGroups || n_examples() < 2 || edges_ || unfolding_ || (!data_.y && data_.truth))
+    return;
+  if (smoothing.kind == SmoothingKind::kHard) return max_together(w, threads, answers, gradient, done);
   const double* pairs = data_.fixed_pairs;
   const auto is_mask = [](double score) { return score == 0.0 || score == -kInf; };
   if (pairs && !std::all_of(pairs, pairs + shape_.labels * shape_.labels, is_mask)) return;
+  if (smoothing.kind != SmoothingKind::kEntropy) return;
   const auto memory = memory_of_passes_.take<MemoryOfPass>();
   Together(*this, w, smoothing.mu, threads, !gradient.empty(), *memory).run(answers, gradient, done);
   memory_of_passes_.keep(memory);
