@@ -1,7 +1,8 @@
 """Chains of many labels: full passes in float32 matrix products. python -m benchmarks.many_labels --help
 
 A product is [edges, L] times [L, L] in float32, by NumPy's BLAS on one thread; forward, backward and the gradient of
-the transitions are the work of three. The sentences and weights are random.
+the transitions are the work of three. With --crfsuite N an iteration of L-BFGS on a CRF, casimir's with a
+certificate and CRFsuite's, to the same objective, medians of N. The sentences and weights are random.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,8 +19,10 @@ import numpy as np
 
 import casimir as cs
 from benchmarks.clock import medians, take_turns
+from benchmarks.crfsuite import Peer
 from benchmarks.oracles import milliseconds
 from benchmarks.table import machine, markdown
+from benchmarks.tagged import with_ends
 from casimir._native import core
 from casimir.costs import Hamming
 from casimir.models.linear import LinearChainModel
@@ -29,11 +33,17 @@ SENTENCES = {50: 1000, 200: 400, 1000: 100}
 KINDS = {"hinge": (Hamming(), ("hard", 1, 0.0)), "CRF": (None, ("entropy", 1, 1.0))}
 
 
-def problem_of(labels: int, n: int, cost: Any, rng: np.random.Generator) -> Any:
+def sentences(labels: int, n: int, rng: np.random.Generator) -> tuple[list[list[list[str]]], list[Any]]:
+    """Tokens of two features, and labels, of which each is there where that is possible."""
     lengths = rng.integers(8, 24, n)
     words = [[[f"w{rng.integers(2000)}", f"s{rng.integers(200)}"] for _ in range(p)] for p in lengths]
+    y = rng.permutation(np.arange(lengths.sum()) % labels)
+    return words, np.split(y, np.cumsum(lengths)[:-1])
+
+
+def problem_of(labels: int, n: int, cost: Any, rng: np.random.Generator) -> Any:
+    words, y = sentences(labels, n, rng)
     X = cs.pack(words, n_features=None)
-    y = [rng.integers(labels, size=p) for p in lengths]
     return core_problem(LinearChainModel(X, labels), Combination(Chain(labels), cost, y, Truth(y)))
 
 
@@ -54,11 +64,38 @@ def row(labels: int, repetitions: int) -> tuple[str, ...]:
     return (str(labels), str(edges), milliseconds(seconds["product"]), *shown)
 
 
+def iterations(labels: int, count: int) -> tuple[str, ...]:
+    """The median iteration of both; the first two are left out."""
+    words, y = sentences(labels, SENTENCES[labels], np.random.default_rng(labels))
+    n = len(words)
+    model = cs.LinearChainModel(cs.pack(words, n_features=None), labels)
+    objective = cs.Objective(model, cs.Chain(labels), cs.Log(), y, cs.Ridge(1.0 / n), n_threads=1)
+    ends: list[float] = []
+
+    def ours() -> float:
+        ends.clear()
+        cs.minimize(objective, cs.LBFGS(), count, 0.0, callbacks=[lambda *_: ends.append(time.process_time())])
+        return float(np.median(np.diff(ends)[2:]))
+
+    first = ours()
+    names = [[f"l{label}" for label in labels_of] for labels_of in y]
+    dense = {"feature.possible_states": True, "feature.possible_transitions": True}
+    seconds, _ = Peer(with_ends(words), names).train("lbfgs", count, c1=0.0, c2=0.5, **dense)
+    theirs, mine = float(np.median(seconds[2:])), (first + ours()) / 2.0
+    return (str(labels), milliseconds(mine), milliseconds(theirs), f"{theirs / mine:.1f}x")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many_labels", description=__doc__)
     parser.add_argument("--labels", default="50,200,1000", help="separated by commas")
     parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--crfsuite", type=int, metavar="N", help="N iterations of L-BFGS instead")
     options = parser.parse_args(arguments)
+    if options.crfsuite:
+        header = ("L", "casimir", "CRFsuite", "CRFsuite / casimir")
+        rows = [iterations(int(k), options.crfsuite) for k in options.labels.split(",")]
+        print(f"{machine()}\n\n{markdown(header, rows)}")
+        return 0
     header = ("L", "edges", "product", *(f"{name} pass with gradient, in three products" for name in KINDS))
     print(f"{machine()}\n\n{markdown(header, [row(int(k), options.repetitions) for k in options.labels.split(',')])}")
     return 0

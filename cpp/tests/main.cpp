@@ -13,6 +13,7 @@ struct Test {
 };
 
 constexpr Test kTests[] = {{"simplex", test_simplex},
+                           {"products", test_products},
                            {"chunk memory", test_chunk_memory},
                            {"lanes", test_lanes},
                            {"interval_heap", test_interval_heap},

@@ -106,10 +106,37 @@ void check_all_tokens(const casimir::LinearChain& chain, Random& random) {
   }
 }
 
+/// Answers and gradients of chains that run in groups are those of chains one by one, for which marginals are kept.
+/// Wide weights send some chains out of their group.
+void check_groups(const casimir::LinearChain& chain, const Smoothing& smoothing, double width, Random& random) {
+  const std::vector<double> w = random.uniforms(chain.n_params(), -width, width);
+  const auto n = static_cast<std::size_t>(chain.n_examples());
+  std::vector<casimir::Answer> together(n), alone(n);
+  std::vector<double> gradient(w.size(), NAN), expected(w.size(), NAN);
+  std::vector<double> marginals(static_cast<std::size_t>(chain.marginal_offset(chain.n_examples())));
+  for (int pass = 0; pass < 2; ++pass)  // the second one finds the memory of the first
+    casimir::full_pass(chain, w, smoothing, 2, together.data(), {}, gradient);
+  casimir::full_pass(chain, w, smoothing, 1, alone.data(), marginals, expected);
+  for (std::size_t i = 0; i < n; ++i) {
+    check_close(together[i].value, alone[i].value, 1e-12 * (1.0 + width));
+    check_close(together[i].upper, alone[i].upper, 1e-12 * (1.0 + width));
+    check_close(together[i].cost, alone[i].cost, 1e-11);
+    check(smoothing.kind != SmoothingKind::kHard || together[i].value == alone[i].value);
+  }
+  for (std::size_t j = 0; j < w.size(); ++j) check_close(gradient[j], expected[j], 1e-10);
+}
+
 }  // namespace
 
 void test_linear_chain() {
   Random random(4);
+  for (const int labels : {33, 40, 61, 128}) {
+    const auto chains = random_chains(50, labels, labels == 40, labels == 128, random);
+    for (const double width : {0.0, 1.0, 40.0, 400.0}) {
+      check_groups(*chains->problem, {}, width, random);
+      check_groups(*chains->problem, {SmoothingKind::kEntropy, 1, 0.8}, width, random);
+    }
+  }
   for (const int labels : {1, 2, 8, 9, 13, 33})
     for (const bool real_valued : {false, true}) {
       const auto chains = random_chains(8, labels, real_valued, labels % 2 == 0, random);

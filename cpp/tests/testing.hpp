@@ -104,6 +104,7 @@ void test_stretch();
 void test_epochs();
 void test_dual();
 void test_maxflow();
+void test_products();
 void test_box_search();
 void test_matching();
 void test_junction();

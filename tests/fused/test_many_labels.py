@@ -1,4 +1,4 @@
-"""Sums over the outputs of chains of many labels, which run in groups, equal those of the composed path."""
+"""Passes over chains of many labels, which run in groups, equal those of the composed path."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def assert_equal(fused: Any, composed: Any, size: float = 1.0) -> None:
 
 
 @cases
-@pytest.mark.parametrize("loss", ["log", "margin"])
+@pytest.mark.parametrize("loss", ["log", "margin", "hinge"])
 def test_full_passes_agree(case: str, loss: str) -> None:
     parts = CASES[case]()
-    own = cs.SoftmaxMargin(parts.cost) if loss == "margin" else cs.Log()
+    own = {"log": cs.Log(), "margin": cs.SoftmaxMargin(parts.cost), "hinge": cs.Hinge(parts.cost)}[loss]
     for scale, mu in ((0.0, 1.0), (1.0, 0.3), (5.0, 1.0)):
         assert_equal(*passes(parts, own, scale * start(parts), mu))
 
@@ -51,22 +51,33 @@ def test_chains_that_need_logs_leave_their_group(scale: float) -> None:
     assert_equal(*passes(parts, cs.Log(), scale * start(parts)), size=scale)
 
 
-def test_groups_count_examples_by_their_weights() -> None:
+@cases
+def test_ties_go_to_the_lowest_labels_as_they_do_one_by_one(case: str) -> None:
+    """Marginals are kept for chains one by one, and whole numbers tie often; all bits are the same."""
+    parts = CASES[case]()
+    problem, w = parts.objective(0.3, cs.Hinge(cs.Hamming())).problem(cs.Hard()), np.round(start(parts))
+    together, alone = (problem.full_pass(w, cs.Hard(), 0.0, gradient=True, keep=k) for k in (False, True))
+    for name in ("value", "max_value", "upper", "cost", "gradient"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(alone, name), err_msg=name)
+
+
+@pytest.mark.parametrize("loss", [cs.Log(), cs.Hinge(cs.Hamming())])
+def test_groups_count_examples_by_their_weights(loss: Any) -> None:
     parts = chain_parts(n=40, n_labels=33, lengths=(1, 6))
     weights = some_weights(40)
     assert (weights == 0.0).any()
-    fused, composed = passes(parts, cs.Log(), start(parts), sample_weight=weights)
+    fused, composed = passes(parts, loss, start(parts), sample_weight=weights)
     assert_equal(fused, composed)
     assert not fused.value[weights == 0.0].any()
 
 
 @cases
-def test_groups_give_the_same_bits_on_any_number_of_threads(case: str) -> None:
+@pytest.mark.parametrize("smoothing", [cs.Hard(), cs.Entropy()])
+def test_groups_give_the_same_bits_on_any_number_of_threads(case: str, smoothing: Any) -> None:
     parts = CASES[case]()
-    w = start(parts)
-    entropy = cs.Entropy()
-    problems = [parts.objective(0.3, cs.Log(), n_threads=threads).problem(entropy) for threads in (1, 2, 3, 7)]
-    first, *others = [p.full_pass(w, entropy, 1.0, gradient=True, keep=False) for p in problems]
+    w, loss = start(parts), cs.Hinge(parts.cost) if isinstance(smoothing, cs.Hard) else cs.Log()
+    problems = [parts.objective(0.3, loss, n_threads=threads).problem(smoothing) for threads in (1, 2, 3, 7)]
+    first, *others = [p.full_pass(w, smoothing, 1.0, gradient=True, keep=False) for p in problems]
     for other in others:
         for name in ("value", "cost", "gradient"):
             np.testing.assert_array_equal(getattr(first, name), getattr(other, name))
