@@ -12,6 +12,7 @@ import casimir as cs
 from casimir.estimators.known_features import KnownFeatures
 from casimir.estimators.predictor import ChainPredictor
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows
+from casimir.persistence.arrays import decode_rows, decode_used_rows, encode_rows
 
 L, N_FEATURES = 3, 2**18
 
@@ -51,6 +52,21 @@ def test_predictions_are_the_same_bit_by_bit(n_used: int, with_values: bool) -> 
     np.testing.assert_array_equal(compact.log_partition(X), wide.log_partition(X))
     for ours, theirs in zip(compact.predict_marginals(X), wide.predict_marginals(X), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.3])
+@pytest.mark.parametrize("n_used", [0, 1, 1000, int(0.5 * N_FEATURES), int(0.8 * N_FEATURES)])
+def test_rows_of_a_model_file_become_the_compact_predictor_of_the_whole_matrix(n_used: int, density: float) -> None:
+    rows = _both(n_used)[0].rows.copy()
+    rows[np.random.default_rng(2).random(rows.shape) > density] = 0.0
+    rows[-1] = 0.0
+    for arrays in (encode_rows("w", rows), {"w": rows}):
+        found = ChainPredictor.of_used_rows(decode_used_rows("w", arrays), ("D", "N", "V"), None)
+        whole = ChainPredictor.of_rows(decode_rows("w", arrays), ("D", "N", "V"), None).compact()
+        np.testing.assert_array_equal(found.w, whole.w)
+        assert (found.known is None) == (whole.known is None)
+        if found.known is not None and whole.known is not None:
+            np.testing.assert_array_equal(found.known.used, whole.known.used)
 
 
 def test_all_weights_are_still_to_be_had() -> None:

@@ -40,19 +40,27 @@ class KnownFeatures:
         given = WeightRows.of(w, n_features if used is None else len(used), n_labels)
         rows = given.padded(w)
         there = np.flatnonzero(rows[: given.n_features].any(axis=1))
-        saved = (n_features - len(there)) * given.stride * w.itemsize
-        if len(there) < _SHARE * n_features and saved >= _BYTES:
-            there = there if len(there) else np.zeros(1, dtype=np.int64)  # a model has one row at the least
+        found = cls.worth(there, n_features, given.stride)
+        if found is not None:
+            there = found.used
             own = WeightRows(len(there), n_labels, given.n_ends)
             kept = aligned_zeros(own.n_params)
             own.padded(kept)[: len(there)] = rows[there]
             own.padded(kept)[len(there) :] = rows[given.n_features :]
-            return kept, cls(n_features, there if used is None else used[there])
+            return kept, found if used is None else cls(n_features, used[there])
         if used is not None:
             return given.spread(w, used, n_features), None
         kept = aligned_zeros(given.n_params)
         kept[:] = w
         return kept, None
+
+    @classmethod
+    def worth(cls, there: IntArray, n_features: int, stride: int) -> KnownFeatures | None:
+        """These features, if it is worth it to leave out the others of n_features, with `stride` doubles each."""
+        saved = (n_features - len(there)) * stride * 8
+        if len(there) >= _SHARE * n_features or saved < _BYTES:
+            return None
+        return cls(n_features, there if len(there) else np.zeros(1, dtype=np.int64))  # a model has a row at the least
 
     def spread(self, w: FloatArray, n_labels: int) -> FloatArray:
         """The weights of all n_features."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir._threads import n_threads
 from casimir._warnings import warn
@@ -20,6 +21,7 @@ from casimir.estimators.spans import SpanLabels
 from casimir.features import PackedSequences, pack
 from casimir.models.linear import LinearChainModel, native_edges
 from casimir.models.weight_rows import CHAIN_ENDS, WeightRows, chain_rows
+from casimir.persistence.arrays import UsedRows
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.chain import Chain
@@ -111,6 +113,32 @@ class ChainPredictor(Confidence):
         n_features = len(rows) - others.n_rows
         w = replace(others, n_features=n_features).weights(rows)
         return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature, pairs=pairs)
+
+    @classmethod
+    def of_used_rows(
+        cls,
+        found: UsedRows,
+        classes: tuple[Label, ...],
+        vocabulary: Vocabulary | Columns | None,
+        rules: LabelRules | None = None,
+        temperature: float = 1.0,
+        pairs: Vocabulary | None = None,
+    ) -> ChainPredictor:
+        """The predictor whose `rows` are these and 0, as `compact` makes it."""
+        others = chain_rows(0, len(classes), 0 if pairs is None else max(1, len(pairs)))
+        n_features = found.n_rows - others.n_rows
+        of_features = int(np.searchsorted(found.used, n_features))
+        is_there = found.rows[:of_features].any(axis=1)
+        known = KnownFeatures.worth(found.used[:of_features][is_there], n_features, others.stride)
+        layout = replace(others, n_features=n_features if known is None else len(known.used))
+        w = aligned_zeros(layout.n_params)
+        rows = layout.rows(w)
+        if known is None:
+            rows[found.used] = found.rows
+        else:
+            rows[: int(is_there.sum())] = found.rows[:of_features][is_there]
+            rows[found.used[of_features:] - n_features + layout.n_features] = found.rows[of_features:]
+        return cls(w, classes, n_features, vocabulary, rules=rules, temperature=temperature, known=known, pairs=pairs)
 
     def compact(self) -> ChainPredictor:
         """The same predictor without the rows that are 0, where this saves memory."""

@@ -15,7 +15,7 @@ from casimir.estimators.saved_parameters import decode_parameters, encode_parame
 from casimir.features import HASH_VERSION
 from casimir.models.weight_rows import chain_rows
 from casimir.persistence.arrays import (
-    decode_rows,
+    decode_used_rows,
     decode_vocabulary,
     encode_rows,
     encode_vocabulary,
@@ -83,9 +83,10 @@ def decode_predictor(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) 
     vocabulary = _vocabulary(arrays, hash_version)
     pairs = _pairs(arrays)
     others = chain_rows(0, len(classes), 0 if pairs is None else max(1, len(pairs))).n_rows
-    rows = _checked_rows(arrays, len(classes), vocabulary, others)
+    _check_rows(arrays, len(classes), vocabulary, others)
     rules = _rules(meta, arrays, len(classes))
-    return ChainPredictor.of_rows(rows, classes, vocabulary, rules, temperature, pairs).compact()
+    rows = decode_used_rows("weights", arrays)
+    return ChainPredictor.of_used_rows(rows, classes, vocabulary, rules, temperature, pairs)
 
 
 def decode_names(arrays: Mapping[str, np.ndarray], n_features: int) -> FeatureNames | None:
@@ -122,8 +123,8 @@ def _pairs(arrays: Mapping[str, np.ndarray]) -> Vocabulary | None:
     return pairs if isinstance(pairs, Vocabulary) else None
 
 
-def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: Any, others: int) -> np.ndarray:
-    """Rows of all features, then the others of a chain; how many there are is seen before they are made."""
+def _check_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: Any, others: int) -> None:
+    """Rows of all features, then the others of a chain: whether there are as many as there should be."""
     n_rows, n_columns = shape_of_rows("weights", arrays)
     if n_columns != n_labels or n_rows <= others:
         raise ValueError(f"the model file is damaged: weights {[n_rows, n_columns]} do not fit {n_labels} labels.")
@@ -132,7 +133,6 @@ def _checked_rows(arrays: Mapping[str, np.ndarray], n_labels: int, vocabulary: A
             f"the model file is damaged: it has weights of {n_rows - others} features; its vocabulary has "
             f"{len(vocabulary)}."
         )
-    return decode_rows("weights", arrays)
 
 
 def _rules(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> LabelRules | None:

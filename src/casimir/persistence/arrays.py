@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from casimir._limits import check_matrix
 from casimir._validate import all_finite
-from casimir.scores import FloatArray
+from casimir.scores import FloatArray, IntArray
 from casimir.vocabulary import Columns, Vocabulary
 
 
@@ -46,14 +47,34 @@ def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
     """The matrix that `encode_rows` was given: float64, finite, and not larger than its arrays make plausible."""
     if name in arrays:
         return _numbers(name, _needed(name, arrays, 2))
-    rows, columns = shape_of_rows(name, arrays)
+    found = decode_used_rows(name, arrays)
+    matrix = np.zeros((found.n_rows, found.rows.shape[1]))
+    matrix[found.used] = found.rows
+    return matrix
+
+
+class UsedRows(NamedTuple):
+    """Row used[j] of a matrix of n_rows is rows[j]; the others are 0. int64[m], increasing, and float64[m, columns]."""
+
+    n_rows: int
+    used: IntArray
+    rows: FloatArray
+
+
+def decode_used_rows(name: str, arrays: Mapping[str, np.ndarray]) -> UsedRows:
+    """What `decode_rows` gives, without the rows that are 0."""
+    if name in arrays:
+        matrix = _numbers(name, _needed(name, arrays, 2))
+        used = np.flatnonzero(matrix.any(axis=1))
+        return UsedRows(len(matrix), used, matrix if len(used) == len(matrix) else matrix[used])
+    n_rows, n_columns = shape_of_rows(name, arrays)
     held = sum(array.nbytes for key, array in arrays.items() if key.startswith(f"{name}."))
-    check_matrix(8 * rows * columns, held, repr(name))
+    check_matrix(8 * n_rows * n_columns, held, repr(name))
     how = _of_entries if f"{name}.places" in arrays else _of_rows
-    return how(name, arrays, rows, columns)
+    return UsedRows(n_rows, *how(name, arrays, n_rows, n_columns))
 
 
-def _of_rows(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int) -> FloatArray:
+def _of_rows(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int) -> tuple[IntArray, FloatArray]:
     used, rows = _needed(f"{name}.used", arrays, 1), _numbers(f"{name}.rows", _needed(f"{name}.rows", arrays, 2))
     if used.dtype != np.int64:
         raise ValueError(f"the model file has rows of {name!r} counted in {used.dtype}; it is damaged.")
@@ -62,12 +83,12 @@ def _of_rows(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns
             f"the model file has {len(used)} rows of {name!r} in an array {list(rows.shape)}; it is damaged."
         )
     _check_places(used, n_rows, f"rows of {name!r}")
-    matrix = np.zeros((n_rows, n_columns))
-    matrix[used] = rows
-    return matrix
+    return used, rows
 
 
-def _of_entries(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int) -> FloatArray:
+def _of_entries(
+    name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_columns: int
+) -> tuple[IntArray, FloatArray]:
     places = _needed(f"{name}.places", arrays, 1)
     entries = _numbers(f"{name}.entries", _needed(f"{name}.entries", arrays, 1))
     if places.dtype.kind != "u" or len(places) != len(entries):
@@ -75,9 +96,12 @@ def _of_entries(name: str, arrays: Mapping[str, np.ndarray], n_rows: int, n_colu
             f"the model file has {len(entries)} entries of {name!r} in {len(places)} places; it is damaged."
         )
     _check_places(places, n_rows * n_columns, f"entries of {name!r}")
-    matrix = np.zeros((n_rows, n_columns))
-    matrix.ravel()[places] = entries
-    return matrix
+    row, column = np.divmod(places.astype(np.int64), n_columns)
+    is_first = np.diff(row, prepend=-1) != 0
+    used = row[is_first]
+    rows = np.zeros((len(used), n_columns))
+    rows[np.cumsum(is_first) - 1, column] = entries
+    return used, rows
 
 
 def _check_places(places: np.ndarray, count: int, what: str) -> None:

@@ -41,7 +41,7 @@ DEFAULT_SCHEME = Scheme.IOBES  # on CoNLL-2003 .002 of F1 better than IOB2 for s
 FEATURES_VERSION = 2  # 1: sentences without documents were taken in blocks
 OWN_TEMPLATES = "templates"  # the feature set of models with templates of their own
 _ALONE = "alone."  # begins the names of the arrays of the second tagger
-_ALONE_TOL = 5.0  # times tol: on CoNLL-2003 F1 is the same at gaps from .01 to .1
+_ALONE_TOL = 10.0  # times tol: on CoNLL-2003 F1 is no worse at gaps up to .13
 
 
 @dataclass(frozen=True, eq=False)
