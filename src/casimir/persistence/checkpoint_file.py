@@ -101,8 +101,10 @@ def _parts(payload: bytes) -> tuple[dict[str, Any], str, dict[str, np.ndarray]]:
         if not all(isinstance(one[part], str) for one in key.values() for part in ("digest", "shown")):
             raise ValueError("what the run was given is missing")
         return key, described["state"], arrays
-    except (safetensors.SafetensorError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+    except (safetensors.SafetensorError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise Unreadable(f"is damaged: {_in_a_line(error)}") from None
+    except RecursionError:
+        raise Unreadable("is damaged: what it says is nested too deeply") from None
 
 
 def _in_a_line(error: Exception) -> str:
@@ -110,8 +112,7 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _is_ours(file: Path) -> bool:
-    with open(file, "rb") as stream:
-        return stream.read(len(_FIRST_WORDS)) == _FIRST_WORDS
+    return files.first_bytes(file, len(_FIRST_WORDS)) == _FIRST_WORDS
 
 
 def reason(error: BaseException) -> str:

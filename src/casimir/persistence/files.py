@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from casimir._limits import check_model_file
 
@@ -24,14 +25,25 @@ _TMP = (".casimir-", ".tmp")
 
 def read_regular(file: Path) -> bytes:
     """The bytes of a regular file of a model; pipes and devices, which may never end, are refused."""
+    with _regular(file) as stream:
+        check_model_file(os.fstat(stream.fileno()).st_size, f"'{file}'")
+        return stream.read()
+
+
+def first_bytes(file: Path, count: int) -> bytes:
+    """So many bytes at the beginning of a regular file, or fewer."""
+    with _regular(file) as stream:
+        return stream.read(count)
+
+
+@contextlib.contextmanager
+def _regular(file: Path) -> Iterator[BinaryIO]:
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"'{file}' is no regular file; a model is read from regular files only.")
-        check_model_file(found.st_size, f"'{file}'")
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"'{file}' is no regular file; only regular ones are read.")
         with open(descriptor, "rb", closefd=False) as stream:
-            return stream.read()
+            yield stream
     finally:
         os.close(descriptor)
 
