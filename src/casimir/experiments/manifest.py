@@ -97,7 +97,7 @@ def read(path: Path) -> Manifest:
         made = Manifest(**{**fields, "cells": [Cell(**cell) for cell in fields["cells"]]})
     except (KeyError, TypeError):
         raise _damaged(path) from None
-    if not _is_proper(made):
+    if not isinstance(fields["cells"], list) or not _is_proper(made):
         raise _damaged(path)
     return made
 
