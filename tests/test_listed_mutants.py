@@ -13,9 +13,13 @@ LISTS = {"core.toml": ROOT / "cpp", "mends.toml": ROOT}
 pytestmark = pytest.mark.skipif(not (ROOT / "tools").exists(), reason="needs the source tree")
 
 
+def text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
 def mutants(name: str) -> list[dict[str, Any]]:
     file = ROOT / "tools" / "mutants" / name
-    return list(tomllib.loads(file.read_text(encoding="utf-8"))["mutant"]) if file.exists() else []
+    return list(tomllib.loads(text_of(file))["mutant"]) if file.exists() else []
 
 
 @pytest.mark.parametrize("name", LISTS)
