@@ -44,6 +44,8 @@ HOLES_UP_TO = {
     "torch": "2.6",  # CVE-2025-32434: torch.load(weights_only=True) could run code
     "opencv-contrib-python-headless": "4.8.1.78",  # CVE-2023-4863: WebP images could write behind a buffer
     "scikit-learn": "1.5",  # CVE-2024-5206: words of training texts kept in a model
+    "pyarrow": "14.0.1",  # CVE-2023-47248: Arrow and Parquet files could run code
+    "distributed": "2021.10",  # CVE-2021-42343: workers of a LocalCluster could listen to the network
     "numpy": "1.22",  # CVE-2021-41496 and others
     "scipy": "1.11.1",  # CVE-2023-25399, CVE-2023-29824
 }
@@ -53,7 +55,7 @@ def test_no_version_with_a_known_hole_is_allowed() -> None:
     extras = project()["optional-dependencies"]
     lines = [
         *project()["dependencies"],
-        *(line for name in ("plot", "cuts", "vision", "torch") for line in extras[name]),
+        *(line for name in ("plot", "cuts", "vision", "torch", "arrow", "dask") for line in extras[name]),
     ]
     floors = versions(lines, ">=")
     too_old = {name: floors[name] for name, first in HOLES_UP_TO.items() if _number(floors[name]) < _number(first)}

@@ -1,6 +1,8 @@
-// Runs all tests; the argument is the instruction set level that they were compiled for. Built for any CPU.
+// casimir_tests LEVEL [NAME ...] runs all tests, or those named. LEVEL is the instruction set level that they were
+// compiled for. Built for any CPU.
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "level.hpp"
 #include "testing.hpp"
@@ -33,6 +35,13 @@ constexpr Test kTests[] = {{"simplex", test_simplex},
                            {"tree", test_tree},
                            {"text", test_text}};
 
+/// Whether the test is named, or none is.
+bool is_wanted(const Test& test, int argc, char** argv) {
+  for (int k = 2; k < argc; ++k)
+    if (std::string_view(argv[k]) == test.name) return true;
+  return argc <= 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -42,6 +51,7 @@ int main(int argc, char** argv) {
   }
   int failed = 0;
   for (const Test& test : kTests) {
+    if (!is_wanted(test, argc, argv)) continue;
     try {
       test.run();
       std::printf("ok      %s\n", test.name);

@@ -283,6 +283,8 @@ def test_arrow_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytes
     refused("cannot read", "pack", tmp_path / "c.parquet", "--out", tmp_path / "p")
     (tmp_path / "c.arrow").write_bytes(b"nothing")
     refused("cannot read", "pack", tmp_path / "c.arrow", "--out", tmp_path / "p")
+    (tmp_path / "d.arrow").symlink_to("/dev/zero")
+    refused("is no regular file", "pack", tmp_path / "d.arrow", "--out", tmp_path / "p")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     refused("pip install 'casimir[arrow]'", "pack", tmp_path / "a.parquet", "--out", tmp_path / "p")
     assert arrow_files.is_arrow(Path("x.parquet"))

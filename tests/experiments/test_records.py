@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from casimir import experiments as ex
 from casimir.cli import app
+from casimir.experiments import manifest
 from casimir.experiments.records import read_record
 from casimir.experiments.selection import narrowed
 
@@ -61,6 +63,12 @@ def renamed(path: Path) -> None:
         (lambda path: path.write_text("[]"), "damaged"),
         (with_another_digit, "does not match|do not match"),
         (renamed, "do not match"),
+        (lambda path: rewritten(path, trace=[]), "not what a run writes"),
+        (lambda path: rewritten(path, trace={"epoch": [1, 2], "objective": ["a", "b"]}), "not what a run writes"),
+        (lambda path: rewritten(path, trace={"epoch": [1, 2], "objective": [1.0]}), "not what a run writes"),
+        (lambda path: rewritten(path, machine=3), "not what a run writes"),
+        (lambda path: path.write_text("[" * 100_000), "damaged"),
+        (lambda path: path.write_text('{"format": NaN}'), "damaged"),
         (of_another_format, "format casimir-run 2"),
         (of_another_casimir, "made by casimir 9.9"),
     ],
@@ -87,6 +95,53 @@ def test_the_command_line_refuses_a_damaged_record_with_one_sentence(folder: Pat
         assert result.exit_code == 2
         assert result.stderr.startswith("error: ")
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": 3},
+        {"passes": None},
+        {"metrics": "length"},
+        {"cells": {}},
+        {"cells": [{}]},
+        {"surprise": 1},
+        {"runs": {"0": "../../elsewhere"}},
+        {"runs": {"x": "0" * 24}},
+        {"runs": []},
+        {"optimum": "/etc/passwd"},
+        {"params": {"lr": "0.1"}},
+        {"tuning": []},
+        {"tuning": {"grid": [{"runs": ["../x"]}]}},
+        {"lam": None},
+    ],
+)
+def test_lists_of_runs_that_no_experiment_writes_are_refused_in_one_sentence(
+    folder: Path, change: dict[str, Any]
+) -> None:
+    [file] = folder.glob("*.json")
+    given = json.loads(file.read_bytes())
+    manifest.read(file)
+    if set(change) <= {"runs", "optimum", "params", "tuning", "lam"}:
+        given["cells"][0] |= change
+    else:
+        given |= change
+    file.write_text(json.dumps(given))
+    for command in ("table", "plot"):
+        result = CliRunner().invoke(app, ["experiment", command, str(folder)])
+        assert result.exit_code == 2
+        assert "is not the list of an experiment's runs" in " ".join(result.stderr.split())
+    with pytest.raises(ValueError, match="or is damaged"):
+        manifest.read(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_records_are_regular_files(folder: Path) -> None:
+    for file in (*folder.glob("*.json"), sorted((folder / "runs").iterdir())[0]):
+        file.unlink()
+        os.mkfifo(file)
+        with pytest.raises(ValueError, match="no regular file"):
+            manifest.read(file) if file.suffix == ".json" else read_record(file)
 
 
 def test_half_a_record_that_a_kill_left_behind_does_not_matter(folder: Path) -> None:

@@ -1,8 +1,9 @@
 """python -m tools.mutants.python [--mutants N] [--seed N] [--minutes N] [--out DIR] [--only WORD]
 
 Mutants of the Python part, made by cosmic-ray's operators: a comparison turned around, a plus that is a minus, a number
-one off, a loop left out. Every test of TESTS is run once, to see which lines it executes; a mutant of a line is tried
-on the quickest of the tests that execute it. Lines are drawn at random, by a fixed seed, and of each line one mutant.
+one off, a loop left out. Every test of the modules asked for is run once, to see which lines it executes; a mutant of a
+line is tried on the quickest of the tests that execute it. Lines are drawn at random, by a fixed seed, and of each line
+one mutant.
 
 A mutant that no test notices has survived. `explained.toml` lists those that change nothing anybody could see.
 """
@@ -39,11 +40,22 @@ MODULES = {
     "smoothing": ["smoothing.py"],
     "solvers": ["solvers/*.py"],
     "persistence": ["persistence/*.py"],
+    "packs": ["packs/*.py", "tasks/tag/packed_text.py", "tasks/tag/arrow_files.py"],
 }
-TESTS = [
+_OF_TRAINING = [
     *("tests/test_objective.py", "tests/test_losses.py", "tests/test_penalties.py", "tests/test_smoothing.py"),
-    *("tests/test_persistence.py", "tests/test_model_folders.py", "tests/test_wrong_models.py", "tests/solvers"),
+    "tests/solvers",
 ]
+_OF_FILES = [
+    *("tests/test_persistence.py", "tests/test_model_folders.py", "tests/test_wrong_models.py"),
+    "tests/test_checkpoint_files.py",
+]
+_OF_PACKS = ["tests/packs/test_pack_folder.py", "tests/packs/test_wrong_packs.py", "tests/soak/test_arrow_mutations.py"]
+TESTS = {
+    **dict.fromkeys(("objective", "losses", "penalties", "smoothing", "solvers"), _OF_TRAINING),
+    "persistence": [*_OF_FILES, "tests/solvers"],
+    "packs": _OF_PACKS,
+}
 _SECONDS = 25.0  # of tests per mutant
 _OPTIONS = ["-x", "--tb=line"]
 
@@ -115,11 +127,12 @@ class _Watch:
         self._out.write_text(json.dumps({"seconds": self.seconds, "failed": sorted(self.failed)}))
 
 
-def watched(copy: Path, out: Path) -> Watched:
-    data = out / "watched"
+def watched(copy: Path, out: Path, only: str) -> Watched:
+    data = out / "-".join(filter(None, ["watched", only]))
+    chosen = list(dict.fromkeys(test for module, tests in TESTS.items() if only in module for test in tests))
     told = data.with_suffix(".json")
     if not told.exists():
-        trial = scratch.run(copy, TESTS, 3600, out / "watched.log", [_Watch(copy, data)])
+        trial = scratch.run(copy, chosen, 3600, out / "watched.log", [_Watch(copy, data)])
         if not told.exists():
             raise SystemExit(f"The tests did not run; see {out / 'watched.log'}.")
         print(f"The tests take {trial.seconds:.0f} s of processor time, measuring included", flush=True)
@@ -241,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shutil.copyfile(file, copy / "src/casimir" / file.name)
     for name in ("hypothesis", "scipy.optimize", "scipy.sparse.linalg", "sklearn.linear_model", "safetensors.numpy"):
         __import__(name)  # once for all trials
-    tests, spent = watched(copy, out), 0.0
+    tests, spent = watched(copy, out, given.only), 0.0
     with open(out / "mutants.jsonl", "a", encoding="utf-8") as results:
         for number, mutant in enumerate(drawn(copy, given.seed, given.only)):
             if number == given.mutants or spent > 60.0 * given.minutes:

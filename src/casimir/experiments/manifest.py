@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from casimir.experiments.base import Case, Experiment, Method, Params
 from casimir.experiments.claims import claim
 from casimir.experiments.optimum import optimum_trial
-from casimir.experiments.records import write_at_once
+from casimir.experiments.records import is_key, write_at_once
 from casimir.experiments.trials import trial_of
+from casimir.persistence.files import read_regular
+from casimir.persistence.seal import unread
 
 FORMAT, FORMAT_VERSION = "casimir-experiment", 1
 
@@ -82,16 +85,52 @@ def update(folder: Path, experiment: Experiment, cells: list[Cell]) -> Manifest:
 
 
 def read(path: Path) -> Manifest:
+    data = read_regular(path)
     try:
-        fields: dict[str, Any] = json.loads(path.read_bytes())
+        fields: dict[str, Any] = unread(data)
         found = fields.pop("format"), fields.pop("format_version")
-        if found != (FORMAT, FORMAT_VERSION):
-            raise ValueError(f"{path} has format {found[0]} {found[1]}; this casimir reads {FORMAT} {FORMAT_VERSION}.")
-        return Manifest(**{**fields, "cells": [Cell(**cell) for cell in fields["cells"]]})
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
-        raise ValueError(
-            f"{path} is not the list of an experiment's runs, or is damaged; it was left as it is."
-        ) from None
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        raise _damaged(path) from None
+    if found != (FORMAT, FORMAT_VERSION):
+        raise ValueError(f"{path} has format {found[0]} {found[1]}; this casimir reads {FORMAT} {FORMAT_VERSION}.")
+    try:
+        made = Manifest(**{**fields, "cells": [Cell(**cell) for cell in fields["cells"]]})
+    except (KeyError, TypeError):
+        raise _damaged(path) from None
+    if not isinstance(fields["cells"], list) or not _is_proper(made):
+        raise _damaged(path)
+    return made
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} is not the list of an experiment's runs, or is damaged; it was left as it is.")
+
+
+def _is_proper(made: Manifest) -> bool:
+    """Whether the entries are of their types, and name records of this folder."""
+    texts = made.name, made.title, made.figure
+    if not all(isinstance(text, str) for text in texts) or type(made.passes) is not int:
+        return False
+    are_names = isinstance(made.metrics, list) and all(isinstance(name, str) for name in made.metrics)
+    return are_names and all(map(_is_proper_cell, made.cells))
+
+
+def _is_proper_cell(cell: Cell) -> bool:
+    texts = cell.case, cell.data, cell.lam, cell.method, cell.label
+    if not all(isinstance(text, str) for text in texts) or not isinstance(cell.runs, dict):
+        return False
+    if not isinstance(cell.params, dict) or not all(isinstance(v, int | float) for v in cell.params.values()):
+        return False
+    if not all(seed.isdecimal() for seed in cell.runs) or not isinstance(cell.tuning, dict | None):
+        return False
+    grid = [] if cell.tuning is None else cell.tuning.get("grid")
+    if not isinstance(grid, list) or not all(isinstance(point, dict) for point in grid):
+        return False
+    tried = [point.get("runs", []) for point in grid]
+    if not all(isinstance(keys, list) for keys in tried):
+        return False
+    named = [*cell.runs.values(), *chain.from_iterable(tried), *([] if cell.optimum is None else [cell.optimum])]
+    return all(map(is_key, named))
 
 
 def manifests(folder: Path) -> list[Manifest]:

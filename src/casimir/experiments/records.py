@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from casimir.persistence.files import read_regular
+from casimir.persistence.seal import unread
 from casimir.scores import FloatArray
 
 FORMAT, FORMAT_VERSION = "casimir-run", 1
@@ -64,6 +67,11 @@ def key_of(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(_canonical(settings)).hexdigest()[:24]
 
 
+def is_key(text: Any) -> bool:
+    """Whether it is the name of a record, and of no file elsewhere."""
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{24}", text) is not None
+
+
 def record_path(folder: Path, key: str) -> Path:
     return folder / "runs" / f"{key}.jsonl"
 
@@ -94,22 +102,37 @@ def write_at_once(path: Path, content: bytes) -> None:
 
 def read_record(path: Path, *, same_version: bool = False) -> Record:
     """The record in the file; refuses one that is damaged, of another format or, on demand, of another casimir."""
+    data = read_regular(path)
     try:
-        fields = json.loads(path.read_bytes())
+        fields = unread(data)
         found = {name: fields.pop(name) for name in ("format", "format_version", "sha256")}
-    except (ValueError, KeyError, AttributeError, TypeError):
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         raise ValueError(f"{path} is not the record of a run, or is damaged. {_KEPT}") from None
     if (found["format"], found["format_version"]) != (FORMAT, FORMAT_VERSION):
         raise ValueError(
             f"{path} has format {found['format']} {found['format_version']}; this casimir reads {FORMAT} "
             f"{FORMAT_VERSION}. {_KEPT}"
         )
-    if found["sha256"] != hashlib.sha256(_canonical(fields)).hexdigest() or fields["key"] != path.stem:
+    if found["sha256"] != hashlib.sha256(_canonical(fields)).hexdigest() or fields.get("key") != path.stem:
         raise ValueError(f"{path} is damaged: its contents do not match its checksum. {_KEPT}")
+    if not _is_proper(fields):
+        raise ValueError(f"{path} is damaged: it is not what a run writes. {_KEPT}")
     theirs = fields["machine"]["casimir"]
     if same_version and theirs != version("casimir"):
         raise ValueError(f"{path} was made by casimir {theirs}; this is {version('casimir')}. {_KEPT}")
     return Record(fields)
+
+
+def _is_proper(fields: Mapping[str, Any]) -> bool:
+    """Whether the entries are of their types, and columns have a number or nothing for every row."""
+    kinds = {"settings": dict, "trace": dict, "clocks": dict, "machine": dict, "status": str, "n": int}
+    if not all(isinstance(fields.get(name), kind) for name, kind in kinds.items()):
+        return False
+    columns = [*fields["trace"].values(), *fields["clocks"].values()]
+    if not all(isinstance(column, list) for column in columns) or len(set(map(len, columns))) > 1:
+        return False
+    are_numbers = all(value is None or isinstance(value, bool | int | float) for column in columns for value in column)
+    return are_numbers and isinstance(fields["machine"].get("casimir"), str)
 
 
 @cache

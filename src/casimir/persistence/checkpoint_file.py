@@ -147,8 +147,10 @@ def _parts(payload: memoryview) -> tuple[dict[str, Any], str, dict[str, np.ndarr
         if not all(isinstance(one[part], str) for one in key.values() for part in ("digest", "shown")):
             raise ValueError("what the run was given is missing")
         return key, described["state"], arrays
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise Unreadable(f"is damaged: {_in_a_line(error)}") from None
+    except RecursionError:
+        raise Unreadable("is damaged: what it says is nested too deeply") from None
 
 
 def _array(data: memoryview, dtype: str, shape: list[int], data_offsets: list[int]) -> np.ndarray:
@@ -164,8 +166,7 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _is_ours(file: Path) -> bool:
-    with open(file, "rb") as stream:
-        return stream.read(len(_FIRST_WORDS)) == _FIRST_WORDS
+    return files.first_bytes(file, len(_FIRST_WORDS)) == _FIRST_WORDS
 
 
 def reason(error: BaseException) -> str:

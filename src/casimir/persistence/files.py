@@ -26,27 +26,32 @@ _TMP = (".casimir-", ".tmp")
 
 def read_regular(file: Path) -> bytes:
     """The bytes of a regular file of a model; pipes and devices, which may never end, are refused."""
-    with _opened(file) as (descriptor, size):
-        check_model_file(size, f"'{file}'")
-        with open(descriptor, "rb", closefd=False) as stream:
-            return stream.read()
+    with _regular(file) as stream:
+        check_model_file(os.fstat(stream.fileno()).st_size, f"'{file}'")
+        return stream.read()
 
 
 def map_regular(file: Path) -> memoryview:
-    """The same, mapped: pages are read when they are looked at, and those that are changed change in memory alone."""
-    with _opened(file) as (descriptor, size):
-        return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY) if size else b"")
+    """The bytes, mapped: pages are read when they are looked at, and those that are changed change in memory alone."""
+    with _regular(file) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        return memoryview(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_COPY) if size else b"")
+
+
+def first_bytes(file: Path, count: int) -> bytes:
+    """So many bytes at the beginning of a regular file, or fewer."""
+    with _regular(file) as stream:
+        return stream.read(count)
 
 
 @contextlib.contextmanager
-def _opened(file: Path) -> Iterator[tuple[int, int]]:
-    """(descriptor, bytes) of a regular file."""
+def _regular(file: Path) -> Iterator[BinaryIO]:
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"'{file}' is no regular file; a model is read from regular files only.")
-        yield descriptor, found.st_size
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"'{file}' is no regular file; only regular ones are read.")
+        with open(descriptor, "rb", closefd=False) as stream:
+            yield stream
     finally:
         os.close(descriptor)
 

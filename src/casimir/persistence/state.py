@@ -48,7 +48,7 @@ def decode(text: str, arrays: Mapping[str, np.ndarray]) -> Any:
     """What `encode` was given; a ValueError where that cannot be told."""
     try:
         return _Reader(arrays).object(json.loads(text))
-    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"it holds no proper state: {error}") from None
 
 
@@ -106,7 +106,7 @@ class _Reader:
         if not isinstance(tree, dict):
             return tree
         if "number" in tree:
-            return np.dtype(tree["dtype"]).type(tree["number"])
+            return _number(tree["number"], np.dtype(tree["dtype"]))
         if "tuple" in tree:
             return tuple(self.object(one) for one in tree["tuple"])
         if "dict" in tree:
@@ -126,6 +126,12 @@ class _Reader:
         for name, value in tree["fields"].items():
             object.__setattr__(made, name, self.object(value))
         return made
+
+
+def _number(value: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind not in "biuf" or not isinstance(value, bool | int | float):
+        raise ValueError(f"it holds {value!r} as a number of the type {dtype}")
+    return dtype.type(value)
 
 
 def _in_own_memory(array: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from casimir._limits import check_unpacked
 from casimir.tasks.tag.jsonlines import TAGS, TOKENS
 
 _PARQUET, _ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
@@ -32,20 +33,23 @@ def read_arrow(
         raise ValueError(
             f"{path} is an Arrow or Parquet file, which needs pyarrow: pip install 'casimir[arrow]'."
         ) from None
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no regular file; Arrow and Parquet files are read from regular files only.")
     try:
         with contextlib.ExitStack() as stack:
             if path.suffix in _PARQUET:
                 file = stack.enter_context(parquet.ParquetFile(path))
                 schema, total = file.schema_arrow, file.metadata.num_rows
                 _check(path, schema, fields)
-                groups = (file.read_row_group(k, columns=list(fields)) for k in range(file.num_row_groups))
-                batches: Any = (batch for group in groups for batch in group.to_batches(max_chunksize=rows))
+                batches: Any = file.iter_batches(batch_size=rows, columns=list(fields))
             else:
                 source = stack.enter_context(pyarrow.memory_map(str(path)))
                 schema, total, batches = _arrow_batches(pyarrow, source)
                 _check(path, schema, fields)
-            names, first = _names(schema, fields[1]), 0
+            names, first, size = _names(schema, fields[1]), 0, path.stat().st_size
             for batch in batches:
+                batch.validate(full=True)  # Arrow reads where offsets say, and nobody else looks at them
+                check_unpacked(batch.nbytes, size, str(path))
                 for start in range(0, len(batch), rows):
                     part = batch.slice(start, rows)
                     tokens, tags = (part.column(_place(part, name)).to_pylist() for name in fields)
