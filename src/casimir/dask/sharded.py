@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,18 +14,14 @@ from casimir._validate import positive_int
 from casimir.dask.blocks import PieceBlocks, check_dual
 from casimir.dask.objective import SpreadObjective
 from casimir.dask.pieces import Held
+from casimir.dask.proximal import ProximalRun
 from casimir.dask.vectors import Sent
-from casimir.duality import DualPoint
 from casimir.scores import FloatArray
-from casimir.smoothing import project_simplex
 from casimir.solvers.base import Monitor
 from casimir.solvers.proximal_kappa import Conditioning, hinge_kappa
 
 _FIRMER = 8.0  # times the kappa of one machine: local steps of several need subproblems that are more strongly convex
 _SAFETY = 1.2  # of the scale of local steps
-_PAIRS = 15  # dual points that the best bound is mixed of
-_FIRST_LOOK, _LEAST_WAIT, _LONGEST_WAIT = 2, 2, 25  # passes until F is evaluated, and from then on
-_QP_STEPS = 300
 
 
 @dataclass(frozen=True)
@@ -35,9 +31,7 @@ class Sharded:
     In a round every worker makes dual steps on a share of its examples, with an oracle call each, and then between
     outputs that it knows; what that changes is summed up, one vector per piece. As others move at the same time, local
     steps are as long as if w answered s times as much: s follows 1.2 |sum of changes|^2 / sum |change|^2, from 1, where
-    changes are orthogonal, to the number of pieces. The centre moves at the end of a pass, beyond w by the momentum
-    (1 - sqrt q) / (1 + sqrt q), q = lam / (lam + kappa). The bound is the best of mixtures of the last 15 dual points.
-    As w itself swings, its average over the rounds is what is reported; its F costs a pass, whenever it may be enough.
+    changes are orthogonal, to the number of pieces. What is around the rounds is `ProximalRun`.
 
     rounds         of a pass: sums of vectors, 5 to 10. More is better where the network is fast
     cached_passes  over the outputs that a piece knows, in every round
@@ -66,116 +60,45 @@ class Sharded:
             raise TypeError("Sharded is for casimir.dask.minimize; on one machine use DualProximal().")
         check_dual(objective, "Sharded")
         kappa = self.kappa or _FIRMER * hinge_kappa(Conditioning.of(objective))
-        _Run(self, objective, kappa, w0, monitor, rng).run()
+        ProximalRun(_Rounds(self, objective), objective, kappa, w0, monitor, rng).run()
 
 
-class _Run:
-    """g = sum_k g_k over pieces, and w = (kappa z - g) / sigma, at the client."""
+class _Rounds:
+    """g = sum_k g_k over pieces, whose dual variables are on workers."""
 
-    def __init__(
-        self,
-        how: Sharded,
-        objective: SpreadObjective,
-        kappa: float,
-        w0: FloatArray,
-        monitor: Monitor,
-        rng: np.random.Generator,
-    ) -> None:
-        self.how, self.objective, self.kappa, self.monitor, self.rng = how, objective, kappa, monitor, rng
-        self.lam = objective.penalty.strong_convexity
-        self.sigma = self.lam + kappa
-        self.g = aligned_zeros(objective.n_params)
-        self.z, self.before = w0.copy(), w0.copy()
-        self.w = aligned_zeros(objective.n_params)
-        self.mean = aligned_zeros(objective.n_params)
-        combine(kappa / self.sigma, self.z, 0.0, self.g, out=self.w)
+    def __init__(self, how: Sharded, objective: SpreadObjective) -> None:
+        self.how, self.objective, self.count = how, objective, how.rounds
         self.scale = float(len(objective.crew))
-        self.bound = Mixtures(self.lam)
         self.crew = _Crew(objective)
 
-    def run(self) -> None:
-        k, looks = 0, Looks()
-        if self.monitor.resumed is not None:
-            k, of_looks, state = self.monitor.resumed
-            looks.restore(of_looks)
-            self._restore(state)
-        while True:
-            self.monitor.rest((k, looks, self))
-            k += 1
-            ell = self._pass(6.0 / (k + 5.0))
-            dual = self.bound.after(DualPoint(self.g.copy(), ell))
-            if self.monitor.is_last or (self.monitor.is_due and k >= looks.next):
-                value = self.objective.value(self.mean)
-                if self.monitor.epoch(self.mean, objective=value, dual=dual, kappa=self.kappa):
-                    return
-                looks.after(k, value - dual, self.monitor.tol * value)
-            else:
-                self.monitor.skip()
-            self._recentre(k)
-
     def state(self) -> Any:
-        vectors = [self.g, self.z, self.before, self.w, self.mean]
-        return [*vectors, self.scale, self.bound.state(), self.crew.state()]
+        return [self.scale, self.crew]
 
-    def _restore(self, state: Any) -> None:
-        self.g, self.z, self.before, self.w, self.mean, self.scale, bound, crew = state
-        self.bound.restore(bound)
+    def restore(self, state: Any) -> None:
+        self.scale, crew = state
         self.crew.restore(crew)
 
-    def _pass(self, share: float) -> float:
-        """ell after so many rounds; share: of the w's of this pass in their average over all passes."""
-        seed, rounds = int(self.rng.integers(2**62)), self.how.rounds
+    def a_pass(
+        self, w: FloatArray, g: FloatArray, sigma: float, rng: np.random.Generator, after_round: Callable[[], None]
+    ) -> float:
+        seed, ell = int(rng.integers(2**62)), 0.0
         self.crew.begin()
-        self.mean *= 1.0 - share
-        ell = 0.0
-        for r in range(rounds):
-            todo = Todo(seed, r, rounds, self.how.cached_passes, self.sigma, self.scale)
-            found = self.crew.steps(self.w, todo)
-            total, squares = aligned_zeros(len(self.g)), 0.0
+        for r in range(self.count):
+            todo = Todo(seed, r, self.count, self.how.cached_passes, sigma, self.scale)
+            found = self.crew.steps(w, todo)
+            total, squares = aligned_zeros(len(g)), 0.0
             for one in found:
                 one.change.add_to(total)
                 squares += dot(one.change.values, one.change.values)
             if squares > 0.0:
                 wanted = _SAFETY * dot(total, total) / squares
                 self.scale = min(max(0.5 * (self.scale + wanted), 1.0), float(len(found)))
-            self.g += total
-            combine(-1.0 / self.sigma, total, 1.0, self.w, out=self.w)
-            combine(1.0, self.mean, share / rounds, self.w, out=self.mean)
+            g += total
+            combine(-1.0 / sigma, total, 1.0, w, out=w)
+            after_round()
             ell = sum(one.ell for one in found)
             self.objective.count("steps", sum(one.calls for one in found))
         return ell
-
-    def _recentre(self, k: int) -> None:
-        root = math.sqrt(self.lam / self.sigma)
-        beta = min((1.0 - root) / (1.0 + root), k / (k + 3.0))
-        combine(1.0 + beta, self.w, -beta, self.before, out=self.z)
-        self.before[:] = self.w
-        combine(self.kappa / self.sigma, self.z, -1.0 / self.sigma, self.g, out=self.w)
-
-
-class Looks:
-    """When F of the average is evaluated, which costs a pass: when the gap has fallen to the tolerance if it goes on
-    falling as it did; after half as many passes again as there were, where it does not fall that fast.
-
-    next  the pass after which it is time
-    """
-
-    def __init__(self) -> None:
-        self.next, self._last, self._gap = _FIRST_LOOK, 0, math.inf
-
-    def state(self) -> Any:
-        return [self.next, self._last, self._gap]
-
-    def restore(self, state: Any) -> None:
-        self.next, self._last, self._gap = state
-
-    def after(self, k: int, gap: float, enough: float) -> None:
-        """The gap was this one after pass k, and has to be `enough`."""
-        wait, most = math.inf, min(max(k / 2.0, _LEAST_WAIT), _LONGEST_WAIT)
-        if 0.0 < enough < gap < self._gap < math.inf:
-            wait = math.log(gap / enough) / math.log(self._gap / gap) * (k - self._last)
-        self.next = k + math.ceil(min(max(wait, _LEAST_WAIT), most))
-        self._last, self._gap = k, gap
 
 
 class Todo(NamedTuple):
@@ -339,57 +262,3 @@ def restore(held: Held, run: str, at: int, share: float, state: Any) -> None:
         held.kept = _Kept(run, at, PieceBlocks(held.objective, share))
         if state is not None:
             held.kept.blocks.blocks.restore(state)
-
-
-# --- the bound
-
-
-class Mixtures:
-    """The best bound over mixtures of the last dual points: max <b, a> - |sum a_j g_j|^2 / (2 lam) over the simplex.
-
-    What is mixed stays feasible, so the bound holds however well that is maximised.
-    """
-
-    def __init__(self, lam: float, most: int = _PAIRS) -> None:
-        self._lam, self._most = lam, most
-        self._points: list[DualPoint] = []
-        self._products = np.zeros((0, 0))
-        self.best = 0.0
-
-    def after(self, point: DualPoint) -> float:
-        """The bound with one point more."""
-        if len(self._points) == self._most:
-            self._points, self._products = self._points[1:], self._products[1:, 1:]
-        self._points.append(point)
-        row = np.array([dot(one.g, point.g) for one in self._points])
-        m = len(row)
-        grown = np.empty((m, m))
-        grown[:-1, :-1], grown[-1], grown[:, -1] = self._products, row, row
-        self._products = grown
-        self.best = max(self.best, self._maximum())
-        return self.best
-
-    def state(self) -> Any:
-        return [[one.g for one in self._points], [one.ell for one in self._points], self.best]
-
-    def restore(self, state: Any) -> None:
-        gs, ells, best = state
-        self._points, self._products = [], np.zeros((0, 0))
-        for g, ell in zip(gs, ells, strict=True):
-            self.after(DualPoint(g, ell))
-        self.best = best
-
-    def _maximum(self) -> float:
-        """By accelerated projected gradient steps."""
-        H, b = self._products / self._lam, np.array([one.ell for one in self._points])
-        L = max(float(np.linalg.eigvalsh(H)[-1]), 1e-300)
-        a = np.zeros(len(b))
-        a[int(np.argmax(b - 0.5 * np.diag(H)))] = 1.0
-        best, y, t = float(b @ a - 0.5 * a @ H @ a), a, 1.0
-        for _ in range(_QP_STEPS):
-            new = project_simplex(y + (b - H @ y) / L)
-            t_new = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * t * t))
-            y = new + (t - 1.0) / t_new * (new - a)
-            a, t = new, t_new
-            best = max(best, float(b @ a - 0.5 * a @ H @ a))
-        return best
