@@ -71,5 +71,5 @@ def test_files_of_the_core_in_the_table_hold_what_it_names() -> None:
 def test_a_fit_takes_no_detours() -> None:
     """It passed 172 functions in 34 files once. Raise the limits only for what a fit cannot do without."""
     passed = way()
-    assert len(passed) <= 175
+    assert len(passed) <= 176
     assert len({code.co_filename for code in passed}) <= 41

@@ -389,7 +389,7 @@ def test_a_checkpoint_that_cannot_be_written_warns_once_and_training_goes_on(
     def full(*given: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(files, "replace", full)
+    monkeypatch.setattr(files, "replace_by", full)
     with pytest.warns(RuntimeWarning, match=r"No checkpoint could be written.*No space left.*goes on") as told_:
         result = cs.minimize(chains(), cs.SGD(), EPOCHS, 0.0, checkpoint=kept)
     assert len(told_) == 1
