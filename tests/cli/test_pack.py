@@ -206,6 +206,8 @@ def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path)
     refused("--folds and --held-out need", *train, "--folds", 3)
     refused("Give --dev, or a number", *train, "--boost", "auto")
     refused("checkpoint", *train, "--checkpoint", tmp_path / "c")
+    refused("--dask has the sentences in the memory", *train, "--dask", "local:1")
+    refused("No such option: --dask", "pack", file, "--out", tmp_path / "q", "--dask", "local:1")
     cs.pack([[{"a": True}]], y=[["N"]], out=tmp_path / "python")
     refused("without the templates", "train", "tag", "--model", tmp_path / "m", "--pack", tmp_path / "python")
 

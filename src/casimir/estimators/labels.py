@@ -127,7 +127,8 @@ def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray, name
     for i in np.flatnonzero(given != needed)[:1]:
         where = f"token {given[i]} has no label" if given[i] < needed[i] else f"label {needed[i]} has no token"
         raise ValueError(
-            f"Sentence {i} has {needed[i]} tokens and {given[i]} labels: {where} (all counted from 0). "
+            f"Sentence {i} has {needed[i]} token{'s' * (needed[i] != 1)} and {given[i]} label{'s' * (given[i] != 1)}: "
+            f"{where} (all counted from 0). "
             "Every token needs one label."
         )
 

@@ -102,6 +102,7 @@ def test_lines_of_pairs_become_pairs() -> None:
     ("text", "message"),
     [
         ("for pairs\n{word}\nend\n", "no templates of a token"),
+        ("Dear reader,\nthis is no template.\n", "reads nothing of a token"),
         ("{word}\nfor pairs\n{word}\n", "without its `end`"),
         ("{word}\nfor pairs pos\n{word}\nend\n", "stands alone"),
     ],
