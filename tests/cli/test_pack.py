@@ -140,7 +140,7 @@ def test_sentences_that_begin_with_a_brace_are_no_records(tmp_path: Path) -> Non
         (b"Ada B-PER\n\0 O\n", "NUL character"),
         (b"Ada B-PER\rran O\r", "carriage return alone"),
         (b"", "hold no sentences"),
-        (b"Ada\n", "has 1 columns"),
+        (b"Ada\n", "has 1 column;"),
     ],
 )
 def test_files_that_are_no_text_are_told(tmp_path: Path, data: bytes, said: str) -> None:
