@@ -173,7 +173,7 @@ def test_large_vocabularies_keep_every_name() -> None:
     ("sequences", "error", "message"),
     [
         ("a string", TypeError, "list of sequences"),
-        ({"word": "x"}, TypeError, r"pack\(\[sequence\]\)"),
+        ({"word": "x"}, TypeError, r"dict is no list of sequences.* write \[sequence\]"),
         (3, TypeError, "list of sequences"),
         ([], ValueError, "no sequences"),
         ([[["a"]], []], ValueError, "sequence 1 is empty"),

@@ -105,7 +105,7 @@ class Walker {
         !is_iterable(tokens))
       fail_type("sequence " + std::to_string(sequence_) + " is a " + type_of(tokens) + " (" + shown(tokens) +
                 "); a sequence is a list of tokens, and a token is a dict or a list of strings. For a single sequence "
-                "write pack([sequence]).");
+                "write [sequence].");
     token_ = 0;
     for_each(tokens, [this](nb::handle one) {
       token(one);

@@ -38,7 +38,7 @@ def pack_matrices(sequences: Iterable[Any], n_columns: int | None = None) -> tup
         indices.append(columns)
         values.append(entries)
     if n_columns is None:
-        raise ValueError("pack was given no sequences; it needs at least one.")
+        raise ValueError("there are no sequences; at least one is needed.")
     flat = np.concatenate(values)
     offsets, indptr = np.cumsum(lengths, dtype=np.int64), np.cumsum(np.concatenate(counts), dtype=np.int64)
     return (offsets, indptr, np.concatenate(indices), None if (flat == 1.0).all() else flat), n_columns

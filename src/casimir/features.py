@@ -218,10 +218,11 @@ def pack(
         )
     if isinstance(sequences, PackedSequences):
         return _as_packed(sequences, n_features, vocabulary)
-    if isinstance(sequences, str | bytes | Mapping) or not isinstance(sequences, Iterable):
+    is_table = hasattr(sequences, "columns")  # of pandas, which would be read as the names of its columns
+    if isinstance(sequences, str | bytes | Mapping) or is_table or not isinstance(sequences, Iterable):
         raise TypeError(
-            f"pack needs a list of sequences, each a list of tokens; got a {type(sequences).__name__}. "
-            "For a single sequence write pack([sequence])."
+            f"{type(sequences).__name__} is no list of sequences, each a list of tokens. For a single sequence write "
+            "[sequence]."
         )
     if not isinstance(sequences, list | tuple):
         iterator = iter(sequences)
@@ -239,7 +240,7 @@ def pack(
         vocabulary = Vocabulary()
         offsets, indptr, indices, values = core.pack_growing(sequences, vocabulary._table, separator)
     if len(offsets) == 1:
-        raise ValueError("pack was given no sequences; it needs at least one.")
+        raise ValueError("there are no sequences; at least one is needed.")
     if vocabulary is not None:
         n_features = max(1, len(vocabulary))
     assert n_features is not None
@@ -251,7 +252,7 @@ def pack_more(sequences: Iterable[Iterable[Any]], vocabulary: Vocabulary) -> Pac
     grown = Vocabulary.from_arrays(*vocabulary.to_arrays())
     offsets, indptr, indices, values = core.pack_growing(sequences, grown._table)
     if len(offsets) == 1:
-        raise ValueError("pack was given no sequences; it needs at least one.")
+        raise ValueError("there are no sequences; at least one is needed.")
     return PackedSequences.unchecked(offsets, indptr, indices, values, max(1, len(grown)), grown)
 
 

@@ -126,7 +126,7 @@ def test_a_gap_not_reached_is_a_note_and_the_model_is_saved(files: Path, tmp_pat
         (["--train", "{files}", "--model", "{out}/m"], "cannot read"),
         (["--train", "{files}/train.txt", "--model", "{files}/train.txt"], "is a file"),
         (["--train", "{files}/train.txt", "--model", "{files}"], "not a casimir model"),
-        (["--train", "{files}/words.txt", "--model", "{out}/m"], "1 columns"),
+        (["--train", "{files}/words.txt", "--model", "{out}/m"], "1 column"),
         (["--train", "{files}/train.txt", "--dev", "{files}/none.txt", "--model", "{out}/m"], "none.txt"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--encoding", "klingon"], "unknown encoding"),
         (["--train", "{files}/train.txt", "--model", "{out}/m", "--columns", "pos"], "no column 'pos'"),

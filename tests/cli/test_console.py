@@ -9,10 +9,15 @@ import pytest
 from rich.console import Console
 
 from casimir.cli import examples
-from casimir.cli.console import broken, clear_ends, numbered, say
+from casimir.cli.console import broken, clear_ends, say
 from casimir.tasks.ner import Corpus, Sentence
+from casimir.tasks.text import numbered
 
 PATH = "/a-folder/with-a-long-name/and-one-that-is-even-longer/model-of-1.txt"
+
+
+def test_lines_may_hang_below_what_they_begin_with() -> None:
+    assert broken("labels     17: O B-ORG B-LOC", 22, 11) == "labels     17: O B-ORG\n           B-LOC"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

@@ -91,6 +91,11 @@ def test_a_task_trains_on_all_of_its_data(few: Task, tmp_path: Path) -> None:
     assert {"status", "objective", "gap", "wall_seconds", "cpu_seconds", "peak_memory"} <= set(figures)
 
 
+def told(option: Any) -> str:
+    """The help of an option, without the default of --held-out, which is the task's own."""
+    return str(option.help).partition(" Default: ")[0] if option.name == "held_out" else str(option.help)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_words_of_options_are_the_same_everywhere(name: str) -> None:
     group = typer.main.get_command(app)
@@ -100,7 +105,7 @@ def test_words_of_options_are_the_same_everywhere(name: str) -> None:
     reference = {one.name: one for one in group.commands["train"].commands["boxes"].params}  # type: ignore[attr-defined]
     for shared in SHARED - {"train"}:
         assert options[shared].opts == reference[shared].opts
-        assert options[shared].help == reference[shared].help
+        assert told(options[shared]) == told(reference[shared])
         assert options[shared].metavar == reference[shared].metavar
     assert all(option.help and option.help[0].isupper() and option.help.endswith(".") for option in command.params)
 

@@ -140,7 +140,7 @@ def test_sentences_that_begin_with_a_brace_are_no_records(tmp_path: Path) -> Non
         (b"Ada B-PER\n\0 O\n", "NUL character"),
         (b"Ada B-PER\rran O\r", "carriage return alone"),
         (b"", "hold no sentences"),
-        (b"Ada\n", "has 1 columns"),
+        (b"Ada\n", "has 1 column;"),
     ],
 )
 def test_files_that_are_no_text_are_told(tmp_path: Path, data: bytes, said: str) -> None:
@@ -206,6 +206,8 @@ def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path)
     refused("--folds and --held-out need", *train, "--folds", 3)
     refused("Give --dev, or a number", *train, "--boost", "auto")
     refused("checkpoint", *train, "--checkpoint", tmp_path / "c")
+    refused("--dask has the sentences in the memory", *train, "--dask", "local:1")
+    refused("No such option: --dask", "pack", file, "--out", tmp_path / "q", "--dask", "local:1")
     cs.pack([[{"a": True}]], y=[["N"]], out=tmp_path / "python")
     refused("without the templates", "train", "tag", "--model", tmp_path / "m", "--pack", tmp_path / "python")
 

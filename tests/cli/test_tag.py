@@ -129,6 +129,17 @@ def test_cross_validation_reports_means_over_folds(tmp_path: Path) -> None:
     assert figures["accuracy"] == pytest.approx(mean)
 
 
+def test_true_labels_are_asked_for_only_where_there_is_room_for_them(model: Path, files: Path, tmp_path: Path) -> None:
+    inline = invoke("predict", model, files / "dev.conllu", "--inline", "--keep-gold")
+    assert inline.exit_code == 2
+    assert inline.stderr.startswith("error: --inline has no room for the true labels of --keep-gold.")
+    (tmp_path / "text").write_text("la kira slept .")
+    for option in ("--keep-gold", "--labelled"):
+        plain = invoke("predict", model, tmp_path / "text", "--text", option)
+        assert plain.exit_code == 2
+        assert plain.stderr.startswith("error: Plain text has no labels: leave --keep-gold and --labelled out")
+
+
 def test_inline_needs_spans(model: Path, files: Path) -> None:
     result = invoke("predict", model, files / "dev.conllu", "--labelled", "--inline")
     assert (result.exit_code, "--inline writes spans" in result.stderr) == (2, True)

@@ -103,7 +103,7 @@ def test_what_cannot_be_explained_is_named() -> None:
         tagger.explain(X[2], labels=["?", "O"])
     with pytest.raises(ValueError, match="one sentence; got 3"):
         tagger.explain(cs.pack(X))
-    with pytest.raises(ValueError, match="2 tokens and 1 labels"):
+    with pytest.raises(ValueError, match="2 tokens and 1 label"):
         tagger.explain(X[2], labels=["O"])
 
 

@@ -70,7 +70,7 @@ def test_equal_labels_are_one_class() -> None:
         ([np.array([0.0, np.nan]), [1], [1, 2, 3]], ValueError, r"y\[0\]\[1\] is nan"),
         ([["a", "b"], ["c"], ["d", "e", ["f"]]], TypeError, r"y\[2\]\[2\] is \['f'\], a list"),
         ([["a", "b"], ["c"], ["d", "e"]], ValueError, "Sentence 2 has 3 tokens and 2 labels: token 2 has no label"),
-        ([["a", "b"], ["c", "c"], ["d", "e"]], ValueError, "Sentence 1 has 1 tokens and 2 labels: label 1 has no"),
+        ([["a", "b"], ["c", "c"], ["d", "e"]], ValueError, "Sentence 1 has 1 token and 2 labels: label 1 has no"),
         ([["a", "b"], ["c"]], ValueError, "labels for 2 sentences, X has 3"),
         ([["a", "b"], 7, ["d", "e", "f"]], TypeError, r"y\[1\] is 7"),
         ({"a": 1}, TypeError, "y is a dict"),

@@ -327,9 +327,9 @@ def test_loading_names_damage_foreign_kinds_and_other_hashes(tmp_path: Path, tag
 
 
 def test_length_mismatch_names_sentence_and_place() -> None:
-    with pytest.raises(ValueError, match=r"Sentence 1 has 2 tokens and 1 labels: token 1 has no label"):
+    with pytest.raises(ValueError, match=r"Sentence 1 has 2 tokens and 1 label: token 1 has no label"):
         cs.SequenceTagger().fit([[["a"]], [["b"], ["c"]]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match=r"Sentence 0 has 1 tokens and 2 labels: label 1 has no token"):
+    with pytest.raises(ValueError, match=r"Sentence 0 has 1 token and 2 labels: label 1 has no token"):
         cs.SequenceTagger().fit([[["a"]], [["b"], ["c"]]], [["O", "O"], ["O", "O"]])
     with pytest.raises(ValueError, match="labels for 1 sentences, X has 2"):
         cs.SequenceTagger().fit([[["a"]], [["b"], ["c"]]], [["O"]])

@@ -90,3 +90,10 @@ def test_auto_takes_it_where_it_helps() -> None:
     X, y = correlated()
     assert isinstance(choose("auto", objective_of(X, y)), cs.LBFGS)
     assert not isinstance(choose("auto", objective_of(sp.csr_array(X), y)), cs.LBFGS)
+
+
+def test_auto_takes_it_for_more_weights_than_examples_too() -> None:
+    X, y = correlated(n=20, noise=20.0)
+    objective = objective_of(X, y)
+    assert objective.n_params > objective.n_active == 20
+    assert isinstance(choose("auto", objective), cs.LBFGS)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from casimir.cli import parameters
-from casimir.cli.console import clear_ends, counted, err, numbered, say
-from casimir.tasks.text import write_text
+from casimir.cli.console import clear_ends, counted, err, say
+from casimir.tasks.text import numbered, write_text
 
 EXAMPLES = """Examples:
 

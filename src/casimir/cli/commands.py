@@ -30,6 +30,7 @@ casimir predict out/ horses/images/ --output masks/"""
 REPORT_EXAMPLES = """Example:
 
 casimir report out/ eng.testa --out report.html"""
+_JOBS = "Threads, and folds at a time. Default: all CPUs, one fold at a time."
 _INTERRUPT = "Ctrl-C saves the best model so far."
 
 
@@ -42,10 +43,10 @@ def train_command(task: Task) -> Callable[..., None]:
         with threads(given["jobs"]):
             train(task, *(taken(kind, given) for kind in (task.train_options, Fit, Wanted, Manner)))
 
-    model, jobs, encoding, quiet, pictures, no_baselines, json = parameters_of(Manner)
+    model, jobs, encoding, quiet, pictures, no_baselines, json = parameters_of(Manner, jobs=_JOBS)
     parameters = [
         model,
-        *parameters_of(Wanted, train=f"{task.data} Default: made-up data."),
+        *parameters_of(Wanted, train=f"{task.data} Default: made-up data.", held_out=_held_out(task)),
         *parameters_of(task.train_options),
         *([pictures] if task.pictures is not None else []),
         *([no_baselines] if task.baselines is not None else []),
@@ -56,6 +57,17 @@ def train_command(task: Task) -> Callable[..., None]:
         json,
     ]
     return command(f"train_{task.name}", f"{task.about} {_INTERRUPT}", parameters, run)
+
+
+def _held_out(task: Task) -> str:
+    about = "Share of the data to report on, drawn by the seed; 0 trains on all of it."
+    if task.split is not None:  # which says by itself what is held out
+        return about
+    return (
+        f"{about} Default: 0."
+        if task.held_out is None
+        else f"{about} Default: {task.held_out:g} without --dev or --test."
+    )
 
 
 def train_examples(task: Task) -> str:

@@ -45,24 +45,23 @@ def err() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def say(console: Console, text: str, style: str | None = None) -> None:
-    """One line as it is, without markup. A terminal gets it broken between words; paths stay in one piece."""
+def say(console: Console, text: str, style: str | None = None, hang: int = 0) -> None:
+    """One line as it is, without markup. A terminal gets it broken between words; paths stay in one piece.
+
+    hang  by how much more than the first the lines begin that it is broken into
+    """
     if console.is_terminal:
-        text = "\n".join(broken(line, console.width) for line in text.split("\n"))
+        text = "\n".join(broken(line, console.width, hang) for line in text.split("\n"))
     console.print(text, style=style, markup=False, soft_wrap=True)
 
 
-def broken(line: str, width: int) -> str:
-    """The line in pieces of at most so many characters, where it has blanks to break at; all begin where it does."""
+def broken(line: str, width: int, hang: int = 0) -> str:
+    """The line in pieces of at most so many characters, where it has blanks to break at; all begin where it does, or
+    `hang` characters behind."""
     if len(line) <= width:
         return line
-    indent = line[: len(line) - len(line.lstrip(" "))]
+    indent = line[: len(line) - len(line.lstrip(" "))] + hang * " "
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def numbered(n: int, things: str) -> str:
-    """So many things, which are named in the plural: 1 word, 2,000 words."""
-    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
 
 
 @contextmanager
@@ -89,7 +88,7 @@ def clear_ends() -> Iterator[None]:
         except BrokenPipeError:
             raise
         except Exception as error:
-            if _is_of_parser(error):
+            if is_of_parser(error):
                 raise
             _stop_bars()
             if debugging():
@@ -125,8 +124,8 @@ def sentence_of(error: Exception) -> str:
     return f"{kind}. This should not happen; `casimir --debug ...` shows where it did."
 
 
-def _is_of_parser(error: Exception) -> bool:
-    """Whether the parser of command lines raised it, who tells of it as well; not loaded where it is not needed."""
+def is_of_parser(error: Exception) -> bool:
+    """Whether the parser of command lines raised it, which tells of it as well; not loaded where it is not needed."""
     return type(error).__module__.split(".")[0] in ("typer", "click")
 
 

@@ -16,7 +16,7 @@ class Using:
     """What every command on a model takes, whatever the task."""
 
     model: Path = opt("Folder to save to.", MISSING, metavar="DIR")
-    jobs: int | None = opt("Threads, and folds at a time. Default: all CPUs, one fold at a time.", metavar="N", low=1)
+    jobs: int | None = opt("Threads. Default: all CPUs.", metavar="N", low=1)
     encoding: str = opt("Encoding of the files, such as latin-1.", "utf-8", metavar="NAME")
     quiet: bool = opt("No progress on stderr.", False, name="--quiet -q")
 

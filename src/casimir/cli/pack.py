@@ -19,6 +19,7 @@ from casimir.cli.parallel import threads
 from casimir.cli.parameters import command, parameter, parameter_of, parameters_of
 from casimir.tasks.tag.jsonlines import TAGS, TOKENS
 from casimir.tasks.tag.options import Options
+from casimir.tasks.text import numbered
 
 if TYPE_CHECKING:
     from casimir.packs import Pack
@@ -54,7 +55,7 @@ _LIKE = Annotated[
 ]
 _CHECK = Annotated[bool, typer.Option("--check", help="With --info: read every shard, and check it to its last byte.")]
 _MEMORY = Annotated[str, typer.Option(metavar="SIZE", help="Memory that packing may use, about.")]
-_NOT_OURS = ("loss", "cost", "boost", "pack", "memory")  # options of `train tag` that are for training
+_NOT_OURS = ("loss", "cost", "boost", "pack", "memory", "dask")  # options of `train tag` that are for training
 _DEFAULTS = {
     **{name: default for name, default in asdict(Options()).items() if name not in _NOT_OURS},
     "like": None,
@@ -137,7 +138,11 @@ def _pack(files: list[Path], folder: Path, given: dict[str, Any]) -> None:
     made = pack_files(files, folder, recipe, append=append, like=like)
     if not quiet:
         spent = time.perf_counter() - began
-        say(err(), f"Packed {len(made):,} sentences of {made.n_tokens:,} tokens in {spent:.1f} s", "green")
+        say(
+            err(),
+            f"Packed {numbered(len(made), 'sentences')} of {numbered(made.n_tokens, 'tokens')} in {spent:.1f} s",
+            "green",
+        )
         _tell_size(made)
 
 
@@ -154,7 +159,7 @@ def _merge(folders: list[Path], out_: Path, given: dict[str, Any]) -> None:
 
 
 def _tell_size(made: Pack) -> None:
-    say(err(), f"Wrote {len(made.entries)} shards, {made.nbytes / 1e6:,.1f} MB, to {made.folder}", "green")
+    say(err(), f"Wrote {numbered(len(made.entries), 'shards')}, {made.nbytes / 1e6:,.1f} MB, to {made.folder}", "green")
 
 
 def _show(folder: Path, check: bool) -> None:
@@ -175,4 +180,4 @@ def _show(folder: Path, check: bool) -> None:
         "checked": "every byte" if check else "the manifest; --check reads the shards too",
     }
     for name, text in rows.items():
-        say(out(), f"{name:<10} {text}")
+        say(out(), f"{name:<10} {text}", hang=11)

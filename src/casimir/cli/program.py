@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from casimir.cli import cluster, commands, console, demo, experiment, pack
-from casimir.cli.epilogs import WithExamples
+from casimir.cli.parsing import Command, Program
 from casimir.tasks.registry import tasks
 
 
@@ -19,34 +19,35 @@ def _flowing(command: Callable[..., None]) -> str:
 
 
 app = typer.Typer(
+    cls=Program,
     help="Structured prediction with certified duality gaps.",
     epilog="Start with: casimir demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # boxes of rich leave some 16 columns of 80 to the texts
 )
-app.command("demo", short_help="Train and show a named-entity tagger, in under a minute.")(demo.demo)
+app.command("demo", cls=Command, short_help="Train and show a named-entity tagger, in under a minute.")(demo.demo)
 train = typer.Typer(help="Train a model for one of the tasks below.", no_args_is_help=True)
 for task in tasks().values():
     made = commands.train_command(task)
     train.command(
         task.name,
-        cls=WithExamples,
+        cls=Command,
         help=_flowing(made),
         short_help=task.title,
         epilog=commands.train_examples(task),
     )(made)
-app.add_typer(train, name="train")
+app.add_typer(train, name="train", short_help="Train a model for one of the tasks.")
 for name, short, made, examples in (
     ("evaluate", "Scores of a model on labelled data.", commands.evaluate_command(), commands.EVALUATE_EXAMPLES),
     ("predict", "What a model predicts for new data.", commands.predict_command(), commands.PREDICT_EXAMPLES),
     ("report", "A page about a tagger on labelled data.", commands.report_command(), commands.REPORT_EXAMPLES),
 ):
-    app.command(name, cls=WithExamples, help=_flowing(made), short_help=short, epilog=examples)(made)
+    app.command(name, cls=Command, help=_flowing(made), short_help=short, epilog=examples)(made)
 
 app.command(
     "cluster",
-    cls=WithExamples,
+    cls=Command,
     help=_flowing(cluster.cluster),
     short_help="Clusters of words, learnt from text.",
     epilog=cluster.EXAMPLES,
@@ -55,19 +56,21 @@ app.command(
 packing = pack.pack_command()
 app.command(
     "pack",
-    cls=WithExamples,
+    cls=Command,
     help=_flowing(packing),
     short_help="Labelled files as shards on disk.",
     epilog=pack.EXAMPLES,
 )(packing)
 
 experiments = typer.Typer(help="The paper's experiments: list, run, plot, table.", no_args_is_help=True)
-experiments.command("list", help=_flowing(experiment.list_experiments))(experiment.list_experiments)
-experiments.command("run", cls=WithExamples, help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(
-    experiment.run
+experiments.command("list", cls=Command, help=_flowing(experiment.list_experiments))(experiment.list_experiments)
+experiments.command("run", cls=Command, help=_flowing(experiment.run), epilog=experiment.RUN_EXAMPLES)(experiment.run)
+experiments.command("plot", cls=Command, help=_flowing(experiment.plot), short_help="Draw experiments as PNG and SVG.")(
+    experiment.plot
 )
-experiments.command("plot", help=_flowing(experiment.plot))(experiment.plot)
-experiments.command("table", help=_flowing(experiment.table))(experiment.table)
+experiments.command("table", cls=Command, help=_flowing(experiment.table), short_help="Final values of experiments.")(
+    experiment.table
+)
 app.add_typer(experiments, name="experiment")
 
 

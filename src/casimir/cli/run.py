@@ -19,7 +19,6 @@ from casimir.cli.console import (
     counted,
     err,
     kept,
-    numbered,
     out,
     say,
     track,
@@ -34,6 +33,7 @@ from casimir.persistence.load import load, load_with_kind
 from casimir.tasks.parts import Parts, Wanted, fold_parts, read_parts
 from casimir.tasks.registry import task_of, tasks
 from casimir.tasks.task import Fit, Given, Task
+from casimir.tasks.text import numbered
 
 BASELINES = "baselines"  # the folder in a model folder that holds simpler models
 

@@ -127,7 +127,9 @@ class GraphLabeler(CertifiedFit, NestedParameters, BaseEstimator):  # type: igno
                 raise ValueError(f"y[{i}] has shape {list(given.shape)}; graph {i} has {p} nodes and needs [{p}].")
         self.classes_, numbers = np.unique(np.concatenate(labels), return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; GraphLabeler needs at least two classes.")
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; GraphLabeler needs at least two classes."
+            )
         return np.asarray(numbers, dtype=np.int64)
 
     def _objective(self, graphs: Graphs, y: Outputs, sample_weight: Any) -> Objective:

@@ -125,10 +125,11 @@ def _check_lengths(sequences: Sequence[Sequence[Label]], offsets: IntArray, name
         )
     given, needed = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences)), np.diff(offsets)
     for i in np.flatnonzero(given != needed)[:1]:
-        where = f"token {given[i]} has no label" if given[i] < needed[i] else f"label {needed[i]} has no token"
+        tokens, labels = int(needed[i]), int(given[i])
+        where = f"token {labels} has no label" if labels < tokens else f"label {tokens} has no token"
         raise ValueError(
-            f"Sentence {i} has {needed[i]} tokens and {given[i]} labels: {where} (all counted from 0). "
-            "Every token needs one label."
+            f"Sentence {i} has {tokens} token{'s' * (tokens != 1)} and {labels} label{'s' * (labels != 1)}: {where} "
+            "(all counted from 0). Every token needs one label."
         )
 
 

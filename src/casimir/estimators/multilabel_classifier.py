@@ -136,7 +136,9 @@ class MultilabelClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         self._is_vector = True
         self.classes_, numbers = np.unique(np.ravel(y), return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; it needs two classes, or a matrix of labels.")
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; it needs two classes, or a matrix of labels."
+            )
         return np.asarray(numbers.reshape(-1, 1), dtype=np.int64)
 
     @property

@@ -95,7 +95,9 @@ class StructuredClassifier(ClassifierMixin, CertifiedFit, NestedParameters, Base
         check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; StructuredClassifier needs at least two classes.")
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; StructuredClassifier needs at least two classes."
+            )
         weights = self._weights(X, y, sample_weight)
         rows, weights = distinct_examples(X, numbers, weights)
         objective = self._objective(X[rows], numbers[rows], weights)

@@ -116,7 +116,7 @@ class PackWriter:
         """Write the last shard, and that the pack is complete."""
         self.flush()
         if not self.manifest.shards:
-            raise ValueError("pack was given no sequences; it needs at least one.")
+            raise ValueError("there are no sequences; at least one is needed.")
         self._write_manifest(replace(self._current(), complete=True))
 
     def _current(self) -> Manifest:

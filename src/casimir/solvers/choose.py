@@ -85,7 +85,7 @@ def _is_easy(objective: Objective) -> bool:
 
 def _has_metric(objective: Objective) -> bool:
     """Whether L-BFGS knows coordinates in which a smooth loss is round, as of dense features that are correlated."""
-    if objective.dual_variables != "potentials" or objective.n_params > objective.n_active:
+    if objective.dual_variables != "potentials":
         return False
     if RowMetric.of(objective, objective.loss.mu) is None:
         return False

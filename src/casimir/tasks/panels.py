@@ -88,7 +88,7 @@ def beside(panels: Sequence[Image]) -> Image:
 
 def sheet(images: Sequence[Image], columns: int = 2) -> Image:
     """Images in rows, each with as much room as the largest needs."""
-    width = max(image.shape[1] for image in images) + 2 * _MARGIN
+    width = max(image.shape[1] for image in images) + 4 * _MARGIN
     height = max(len(image) for image in images) + _MARGIN
     cells = [_padded(image, height, width) for image in images]
     cells += [np.full_like(cells[0], 255)] * (-len(cells) % columns)

@@ -17,8 +17,8 @@ class Wanted:
     """What a user said: the options --train, --dev, --test, --held-out and --folds."""
 
     train: Path | None = opt("What to learn from.", metavar="PATH")
-    dev: Path | None = opt("Labelled data to watch, to choose settings on and to report on.", metavar="FILE")
-    test: Path | None = opt("Labelled data to report on in the end.", metavar="FILE")
+    dev: Path | None = opt("Labelled data to watch, to choose settings on and to report on.", metavar="PATH")
+    test: Path | None = opt("Labelled data to report on in the end.", metavar="PATH")
     held_out: float | None = opt(
         "Share of the data to report on, drawn by the seed; 0 trains on all of it.", metavar="X"
     )

@@ -54,6 +54,11 @@ def _bytes(path: Path) -> bytes:
     return unpacked(data, str(path)) if path.suffix == ".gz" else data
 
 
+def numbered(n: int, things: str) -> str:
+    """So many things, which are named in the plural: 1 word, 2,000 words."""
+    return f"{n:,} {things.removesuffix('s') if n == 1 else things}"
+
+
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """(number, line) without line ends; a byte order mark is skipped. Only "\\n" and "\\r\\n" end a line."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):

@@ -62,7 +62,7 @@ def test_a_file_without_labels_is_read() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([row(1, 0), "1 w w"], "line 2: 1 columns separated by tabs; CoNLL-U has 10: ID FORM"),
+        ([row(1, 0), "1 w w"], "line 2: 1 column separated by tabs; CoNLL-U has 10: ID FORM"),
         ([row(1, 0), row(3, 1)], "line 2: ID is '3'; .* so it must be 2. Is a blank line missing"),
         ([row(1, 0), row(1, 0)], "line 2: ID is '1'"),
         (["# comment", row(1, "_")], "line 2: HEAD is '_'; it must be 0 .* or the ID of a word, 1 to 1"),

@@ -48,7 +48,7 @@ def test_npz_without_letters_and_folds_can_be_read(few: WordImages, tmp_path: Pa
         (lambda lines: [lines[0], lines[1].replace("\t1\t", "\t2\t", 9)], r"line 2: .* 0 or 1"),
         (lambda lines: [lines[0].replace("\tf\t", "\tF\t")], r"line 1: the letter is 'F'"),
         (lambda lines: [lines[0].replace("\t2\t", "\tx\t", 1)], r"line 1: the next letter is 'x'"),
-        (lambda lines: ["\u00e4\n"], "line 1: it has 1 columns"),
+        (lambda lines: ["\u00e4\n"], "line 1: it has 1 column"),
     ],
 )
 def test_bad_lines_are_named(few: WordImages, tmp_path: Path, change: object, message: str) -> None:

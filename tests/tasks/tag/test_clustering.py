@@ -44,7 +44,7 @@ def test_progress_ends_with_all_words() -> None:
 
 
 def test_too_little_text_says_so() -> None:
-    with pytest.raises(ValueError, match="0 words that occur 9 times"):
+    with pytest.raises(ValueError, match="0 words in at least 9 places"):
         Clustering(min_count=9).learn(lambda: [["a", "b"]])
 
 

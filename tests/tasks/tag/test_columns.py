@@ -104,7 +104,7 @@ def test_labels_are_found_by_the_columns_of_the_training_file() -> None:
     without = parse_conll("a DT", labelled=None, columns=("pos",))
     assert with_label.sentences[0].labels == ("O",)
     assert without.sentences[0].labels is None
-    with pytest.raises(ValueError, match="has 1 columns; the model needs 'word pos' or 'word pos label'"):
+    with pytest.raises(ValueError, match="has 1 column; the model needs 'word pos' or 'word pos label'"):
         parse_conll("a", labelled=None, columns=("pos",))
     with pytest.raises(ValueError, match="say whether the last one is a label: --labelled or --unlabelled"):
         parse_conll("a DT I-NP O", labelled=None, columns=())
@@ -125,13 +125,13 @@ def test_keep_columns_drops_the_others() -> None:
     ("text", "message"),
     [
         ("a DT O\nb O\n", "line 2: 2 columns separated by blanks, but line 1 has 3"),
-        ("a\tO\n\nb O\n", "line 3: 1 columns separated by tabs"),
+        ("a\tO\n\nb O\n", "line 3: 1 column separated by tabs"),
         ("a\tO\nb\t\n", "line 2: column 2 is empty"),
         ("", "holds no sentences"),
         ("\n \n-DOCSTART- O\n", "holds no sentences"),
         ("a O\nb Z-PER\n", "line 2: unknown tag 'Z-PER'"),
         ("a O\n\n-DOCSTART- O\nb NNP\n", "line 4: unknown tag 'NNP'"),
-        ("a\n", "has 1 columns; a labelled file has the word"),
+        ("a\n", "has 1 column; a labelled file has the word"),
     ],
 )
 def test_bad_files_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:

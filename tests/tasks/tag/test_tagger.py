@@ -69,6 +69,19 @@ def test_words_alone_are_read_unless_columns_are_named(tmp_path: Path) -> None:
     assert cs.Tagger.train(tmp_path / "train.conll", columns=["pos"]).model.columns == ("pos",)
 
 
+def test_what_is_no_labelled_text_is_told(tagger: Tagger) -> None:
+    for data, words in (
+        ([["Ada"]], "A list is no labelled text; give the path"),
+        ((["Ada ran"], ["O O"]), "A sentence is a list of words, not the text 'Ada ran'"),
+        (([["Ada", "ran"]], ["OO"]), "Sentence 0 has 2 words, and its labels are 'OO'"),
+        (([["Ada", "ran"]], [["O"]]), r"Sentence 0 has 2 words, and its labels are \['O'\]"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            Tagger.train(data)
+    with pytest.raises(TypeError, match="tag_text reads a str, not a list; tag is for a list of words"):
+        tagger.tag_text(["Ada"])
+
+
 def test_what_is_wrong_is_said(tagger: Tagger) -> None:
     with pytest.raises(TypeError, match="use tag_text"):
         tagger.tag("Ada slept")

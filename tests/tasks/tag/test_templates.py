@@ -12,6 +12,7 @@ from casimir.tasks.tag.lexicons import NO_LEXICONS
 from casimir.tasks.tag.sentence import Sentence
 from casimir.tasks.tag.templates.crfpp import from_crfpp, is_crfpp
 from casimir.tasks.tag.templates.language import parse_templates
+from casimir.tasks.tag.templates.read import read_templates
 from casimir.tasks.tag.templates.template_set import TemplateSet
 
 ORDER = ("word", "pos", "label")
@@ -109,6 +110,14 @@ def test_lines_of_pairs_become_pairs() -> None:
 def test_pairs_that_are_written_wrongly_are_named(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TemplateSet(text).parsed((), ())
+
+
+def test_a_file_that_reads_nothing_is_no_file_of_templates(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("Dear reader,\nthis is no {{template}}.\n")
+    with pytest.raises(ValueError, match="letter reads nothing of a token"):
+        read_templates(tmp_path / "letter", ORDER)
+    (tmp_path / "templates").write_text("bias\nw={word}\n")
+    assert read_templates(tmp_path / "templates", ORDER).parsed((), ())
 
 
 def test_own_templates_are_not_taken_for_those_of_crfpp() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from casimir.tasks.text import numbered_lines, read_text
+from casimir.tasks.text import numbered, numbered_lines, read_text
 
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _NOT_A_NODE = re.compile(r"\d+(-|\.)\d+")
@@ -130,7 +130,8 @@ def _tree(lines: list[str], first: int, name: str) -> DependencyTree | None:
         where = f"{name}, line {first + row}"
         if len(columns) != len(_COLUMNS):
             raise ValueError(
-                f"{where}: {len(columns)} columns separated by tabs; CoNLL-U has {len(_COLUMNS)}: {' '.join(_COLUMNS)}."
+                f"{where}: {numbered(len(columns), 'columns')} separated by tabs; CoNLL-U has {len(_COLUMNS)}: "
+                f"{' '.join(_COLUMNS)}."
             )
         if _NOT_A_NODE.fullmatch(columns[0]):
             continue

@@ -20,6 +20,7 @@ import numpy as np
 from casimir.scores import offsets_of
 from casimir.tasks.data_files import read_data, read_npz, unpacked
 from casimir.tasks.ocr.words import HEIGHT, LETTERS, WIDTH, WordImages
+from casimir.tasks.text import numbered
 
 _PIXELS = HEIGHT * WIDTH
 _BEFORE = 6  # columns before the pixels
@@ -78,8 +79,8 @@ def _parse(line: str, file: Path, number: int) -> tuple[int, bool, int, str]:
     bits = "".join(fields[_BEFORE:])
     if len(fields) != _BEFORE + _PIXELS or len(bits) != _PIXELS or bits.strip("01"):
         raise ValueError(
-            f"{file}, line {number}: it has {len(fields)} columns; it needs 6 (id, letter, next, word, position, "
-            f"fold) and {_PIXELS} pixels that are 0 or 1, separated by tabs."
+            f"{file}, line {number}: it has {numbered(len(fields), 'columns')}; it needs 6 (id, letter, next, word, "
+            f"position, fold) and {_PIXELS} pixels that are 0 or 1, separated by tabs."
         )
     letter = LETTERS.find(fields[1]) if len(fields[1]) == 1 else -1
     if letter < 0:

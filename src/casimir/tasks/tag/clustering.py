@@ -24,6 +24,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from casimir.scores import FloatArray, IntArray
 from casimir.tasks.tag.clusters import Clusters, plain
+from casimir.tasks.text import numbered
 
 Progress = Callable[[int, int], None]
 _SMOOTHED = 0.75  # rare contexts would look too telling
@@ -61,8 +62,8 @@ class Clustering:
         kept = [(word, n) for word, n in counts.most_common(self.max_words) if n >= self.min_count]
         if len(kept) < 2:
             raise ValueError(
-                f"The text has {len(kept)} words that occur {self.min_count} times or more; clusters need at least 2. "
-                "Give more text, or a smaller --min-count."
+                f"The text has {numbered(len(kept), 'words')} in at least {numbered(self.min_count, 'places')}; "
+                "clusters need 2. Give more text, or a smaller --min-count."
             )
         number = {word: k for k, (word, _) in enumerate(kept)}
         chunks = _told(_chunks(sentences(), number), counts.total(), progress)

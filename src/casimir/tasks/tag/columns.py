@@ -29,7 +29,7 @@ from casimir.metrics.tag_numbers import TagNumbers
 from casimir.scores import IntArray
 from casimir.tasks.tag.corpus import Corpus
 from casimir.tasks.tag.tokens import LABEL, WORD, Column, Tokens, TokenSentences
-from casimir.tasks.text import encoded, read_text
+from casimir.tasks.text import encoded, numbered, read_text
 
 DOCUMENT_START = "-DOCSTART-"
 _NAMES: dict[int, tuple[str, ...]] = {1: (), 2: ("pos",), 3: ("pos", "chunk"), 4: ("lemma", "pos", "chunk")}
@@ -57,8 +57,8 @@ class Layout:
         label = (width if self.label == -1 else self.label) if labelled else 0
         if max(self.word, label) > width or self.word == label:
             raise ValueError(
-                f"{name} has {width} columns; the word is looked for in column {self.word} and the label in column "
-                f"{label}. Say where they are: --word N, --label N."
+                f"{name} has {numbered(width, 'columns')}; the word is looked for in column {self.word} and the label "
+                f"in column {label}. Say where they are: --word N, --label N."
             )
         known = _NAMES.get(width - bool(label)) if self == Layout() else None
         others = iter(known or ())
@@ -214,8 +214,8 @@ def _complain(found: Mapping[str, Any], name: str) -> NoReturn:
     shown = repr(joined if len(joined) <= 80 else joined[:77] + "...")
     if len(row) != width:
         raise ValueError(
-            f"{name}, line {number}: {len(row)} columns separated by {separator}, but line {found['lines'][0]} has "
-            f"{width}; every token needs the same columns. The line is {shown}"
+            f"{name}, line {number}: {numbered(len(row), 'columns')} separated by {separator}, but line "
+            f"{found['lines'][0]} has {width}; every token needs the same columns. The line is {shown}"
         )
     raise ValueError(
         f"{name}, line {number}: column {row.index('') + 1} is empty. The line, split at {separator}, is {shown}"
@@ -237,11 +237,13 @@ def _has_labels(table: _Table, labelled: bool | None, columns: Sequence[str] | N
             more = " For a file with more columns say whether the last one is a label: --labelled or --unlabelled."
             fewer = " To do without them, train a model with --columns word."
             hint = fewer if width < wanted else more if labelled is None and width > wanted + 1 else ""
-            raise ValueError(f"{table.name} has {width} columns; the model needs {with_label}.{hint}")
+            raise ValueError(f"{table.name} has {numbered(width, 'columns')}; the model needs {with_label}.{hint}")
     if labelled is None:
         raise ValueError("labelled=None needs columns, the names that the file must have; or give True or False")
     if labelled and width < 2:
-        raise ValueError(f"{table.name} has {width} columns; a labelled file has the word, others, and the label last")
+        raise ValueError(
+            f"{table.name} has {numbered(width, 'columns')}; a labelled file has the word, others, and the label last"
+        )
     return labelled
 
 

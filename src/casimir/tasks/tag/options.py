@@ -146,6 +146,10 @@ def _check_pack(given: Given) -> None:
         raise ValueError("--pack takes the place of --train. Give one of them.")
     if o.memory is not None:
         parse_size(o.memory, "--memory")
+    if o.dask is not None:
+        raise ValueError(
+            "--dask has the sentences in the memory of its workers; a pack is trained on here. Give one of them."
+        )
     default = Options()
     for name in _OF_PACKING:
         if getattr(o, name) != getattr(default, name):

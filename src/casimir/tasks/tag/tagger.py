@@ -70,7 +70,7 @@ class Tagger:
         dev         the same, to choose how eager the tagger is to find spans
         word, label columns of a file, counted from 1; label None is the last
         columns     other columns of the file to read, such as "pos"; the words alone unless said
-        features    "default", "pairs" or "paper"; None is what suits the labels
+        features    "default", "pairs", "chunks" or "paper"; None is what suits the labels
         templates   a file of templates of your own instead of a feature set; those of CRF++ and Wapiti are read too
         loss        "hinge" or "crf"
         lam         regularisation; None is 3 / n for n sentences
@@ -117,6 +117,8 @@ class Tagger:
 
         The text is one document, split into sentences and words by rules.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"tag_text reads a str, not a {type(text).__name__}; tag is for a list of words.")
         if not text.strip():
             return []
         corpus = parse_plain(text, name="text")
@@ -138,6 +140,10 @@ class Tagger:
 def _corpus(data: Labelled, layout: Layout, has_spans: bool | None = None) -> Corpus:
     if isinstance(data, tuple):
         return _of_lists(*data)
+    if not isinstance(data, str | os.PathLike):
+        raise TypeError(
+            f"A {type(data).__name__} is no labelled text; give the path of a file, or a pair (sentences, labels)."
+        )
     name = os.fspath(data)
     text = read_text(name, "utf-8", "a column file or a file of JSON lines")
     if is_json_lines(text):
@@ -148,6 +154,9 @@ def _corpus(data: Labelled, layout: Layout, has_spans: bool | None = None) -> Co
 def _of_lists(sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> Corpus:
     if len(sentences) != len(tags):
         raise ValueError(f"{len(sentences)} sentences but {len(tags)} lists of tags; give one list for each sentence.")
+    for i, (words, labels) in enumerate(zip(sentences, tags, strict=True)):
+        if len(_words(words)) != len(labels) or isinstance(labels, str):
+            raise ValueError(f"Sentence {i} has {len(words)} words, and its labels are {labels!r}; each needs one.")
     scheme = detect_scheme(tags) if write_spans(tags) else None
     pairs = zip(sentences, tags, strict=True)
     return Corpus([Sentence(_words(words), {}, tuple(labels)) for words, labels in pairs], scheme=scheme, name="lists")

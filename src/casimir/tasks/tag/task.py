@@ -51,6 +51,8 @@ def read(path: Path, labelled: bool, given: Given, has_spans: bool | None = None
     text, name = read_text(path, given.encoding, _WHAT), str(path)
     model = given.model
     if model is not None and not labelled and given.options.text:
+        if given.options.keep_gold or given.options.labelled:
+            raise ValueError("Plain text has no labels: leave --keep-gold and --labelled out, or --text.")
         return parse_plain(text, name=name)
     if is_json_lines(text):
         is_labelled = labelled or (model is not None and bool(given.options.labelled or given.options.keep_gold))
@@ -153,8 +155,9 @@ def _tagger(corpus: Corpus, given: Given, part: str | None = None) -> ChainTagge
 def _tell_boost(model: TagModel, given: Given) -> None:
     if given.options.boost in (None, AUTO) and any(model.boosts):
         where = "the dev data" if given.dev is not None else "a fifth of the data"
-        numbers = ", ".join(f"{boost:g}" for boost in model.boosts[: 1 if model.alone is None else 2])
-        given.say(f"Score of O lowered by {numbers}, which gives the best F1 on {where}")
+        inside, alone = model.boosts
+        more = "" if model.alone is None else f" in documents, {alone:g} in sentences that come alone"
+        given.say(f"Score of O lowered by {inside:g}{more}: the best F1 on {where}")
 
 
 def baselines(corpus: Corpus, given: Given, kind: str = "tag") -> dict[str, MostFrequent]:
@@ -207,6 +210,8 @@ def write(model: TagModel, corpus: Corpus, given: Given, output: Path | None) ->
     o, found = given.options, model.tag_numbers(corpus)
     if o.json and o.inline:
         raise ValueError("--json and --inline exclude each other.")
+    if o.inline and o.keep_gold:
+        raise ValueError("--inline has no room for the true labels of --keep-gold. Leave one of them out.")
     if o.inline and model.scheme is None:
         raise ValueError("--inline writes spans, which the labels of this model are not. Leave it out.")
     if not (o.inline or o.json or corpus.records):
@@ -275,7 +280,7 @@ TASK = tagging_task(
     (--text) is split into sentences and words first.""",
     examples=(
         "casimir train tag --train train.conll --dev dev.conll --model out/",
-        "casimir train tag --train train.conllu.tsv --word 2 --label 4 --columns word --model out/",
+        "casimir train tag --train train.conllu --word 2 --label 4 --columns word --model out/",
         "casimir train tag --train train.jsonl --loss crf --model out/",
         "casimir predict out/ --text letter.txt --inline",
     ),

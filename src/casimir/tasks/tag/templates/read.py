@@ -16,4 +16,6 @@ def read_templates(path: str | Path, order: Sequence[str], encoding: str = "utf-
     """The templates of a file; order: the names of the columns of the data, "word" and "label" among them."""
     text = read_text(path, encoding, WHAT)
     name = Path(path).name
+    if "{" not in text.replace("{{", "") and "%" not in text:
+        raise ValueError(f"{name} reads nothing of a token: no line has a hole such as {{word lower}}.")
     return TemplateSet(from_crfpp(text, order, name) if is_crfpp(text) else text, name)
