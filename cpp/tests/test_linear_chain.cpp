@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "problems.hpp"
+#include "solve/epochs.hpp"
 
 using namespace testing;
 using casimir::Smoothing;
