@@ -64,6 +64,19 @@ def test_full_pass_equals_composed(dtype: Any, smoothing: Any, mu: float) -> Non
         np.testing.assert_allclose(max_value - value, smoothed.max_value - smoothed.value, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_equals_at_the_end_of_a_capped_list_go_to_the_lowest(k: int) -> None:
+    """With w = 0 all wrong candidates have the score of their cost, and there is room for k of them."""
+    data = instance()
+    data["cost"] = np.where(data["cost"] > 0.0, 1.0, 0.0)
+    problem, w = core.linear_candidates(**data), np.zeros(45)
+    parts = np.empty(problem.n_marginals)
+    problem.full_pass(w, core_smoothing(L2(k), 5.0), 1, parts, None)
+    smoothed = composed(data, w, L2(k), 5.0)[2]
+    assert not smoothed.exact.all()
+    np.testing.assert_allclose(parts, smoothed.marginals.nodes, rtol=0, atol=1e-13)
+
+
 def test_full_pass_gives_the_same_bits_on_any_number_of_threads() -> None:
     problem = core.linear_candidates(**instance(n=40, dim=101))
     w = np.random.default_rng(1).normal(size=101)
@@ -159,6 +172,22 @@ def test_dual_follows_the_composed_path(pairwise: bool, averaged: bool) -> None:
             trace.append([sums.ell_sum, sums.mass, 0.0, *(sums.mass * iterate.w - sums.q)])
         runs.append(np.array(trace))
     np.testing.assert_allclose(runs[1], runs[0], rtol=1e-10, atol=1e-10)
+
+
+def test_what_a_state_brings_back_leaves_out_the_same_examples() -> None:
+    """Passes leave out examples by the gaps of their last visits, which belong to the state."""
+    problem, n = FusedProblem(core.linear_candidates(**instance(n=12, dim=7)), 1), 12
+    first, iterate, rng = problem.dual_blocks(), dual_start(cs.Ridge(0.05), 7), np.random.default_rng(4)
+    for _ in range(3):
+        first.exact_pass(rng.permutation(n), True, 3, 0.0, iterate)
+    second, other = problem.dual_blocks(), dual_start(cs.Ridge(0.05), 7)
+    second.restore(first.state())
+    other.w[:] = iterate.w
+    order = rng.permutation(n)
+    runs = (first, iterate), (second, other)
+    calls = [blocks.exact_pass(order, True, 3, 1.0, at).oracle_calls for blocks, at in runs]
+    assert 0 < calls[0] == calls[1] < n
+    np.testing.assert_array_equal(other.w, iterate.w)
 
 
 def test_decode_gives_the_lowest_best_candidate_without_cost() -> None:

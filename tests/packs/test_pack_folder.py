@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import struct
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -178,6 +179,28 @@ def test_an_interrupt_leaves_what_was_written(tmp_path: Path) -> None:
     cut = cs.open_pack(tmp_path / "p")
     assert 0 < len(cut) <= 45
     assert held(packed(tmp_path / "p", X, y)) == expected(X, y, 512)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
+@pytest.mark.parametrize("append", [False, True])
+def test_two_cannot_pack_into_one_folder_at_once(tmp_path: Path, append: bool) -> None:
+    X, y = sentences()
+    if append:
+        packed(tmp_path / "p", X, y)
+    refused = []
+
+    def meanwhile() -> Iterator[Any]:
+        for i, sentence in enumerate(X):
+            if i == len(X) // 2:
+                with pytest.raises(ValueError, match="Someone else is writing to") as caught:
+                    packed(tmp_path / "p", X, y, append=append)
+                refused.append(caught)
+            yield sentence
+
+    made = held(packed(tmp_path / "p", meanwhile(), iter(y), append=append))
+    assert made == Counter({key: (1 + append) * n for key, n in expected(X, y, 512).items()})
+    assert refused
+    packed(tmp_path / "p", X, y, append=True)
 
 
 def test_a_complete_pack_is_not_overwritten(tmp_path: Path) -> None:

@@ -80,11 +80,11 @@ def _pack_to_disk(
         weighted=weights is not None,
     )
     growing = Vocabulary() if ready is None and n_features is None else None
-    writer = PackWriter(out, wanted, append=append, vocabulary=growing, seed=seed)
-    for sentences, tags, numbers in _batches(sequences, y, weights, writer.done):
-        X = sentences if ready is not None else _packed(sentences, n_features, separator, writer.vocabulary)
-        writer.add(Piece(X, None if y is None else _labels(tags, X.offsets, writer), numbers))
-    writer.finish()
+    with PackWriter(out, wanted, append=append, vocabulary=growing, seed=seed) as writer:
+        for sentences, tags, numbers in _batches(sequences, y, weights, writer.done):
+            X = sentences if ready is not None else _packed(sentences, n_features, separator, writer.vocabulary)
+            writer.add(Piece(X, None if y is None else _labels(tags, X.offsets, writer), numbers))
+        writer.finish()
     return open_pack(out)
 
 

@@ -55,16 +55,16 @@ def merge(packs: Iterable[Pack | str | os.PathLike[str]], out: str | os.PathLike
     growing = None if first.vocabulary is None else Vocabulary()
     for one in opened:
         check_alike(opened[0].folder, wanted, one.manifest)
-    writer = PackWriter(out, wanted, append=append, vocabulary=growing)
-    skip = writer.done
-    for one in opened:
-        numbers = _Numbers(one, writer)
-        for k in range(len(one.chosen)):
-            shard = one.select([k])  # mapped for as long as it is copied
-            skip -= len(shard)
-            if skip < 0:
-                writer.add_shard(numbers.of(shard.shards[0]))
-    writer.finish()
+    with PackWriter(out, wanted, append=append, vocabulary=growing) as writer:
+        skip = writer.done
+        for one in opened:
+            numbers = _Numbers(one, writer)
+            for k in range(len(one.chosen)):
+                shard = one.select([k])  # mapped for as long as it is copied
+                skip -= len(shard)
+                if skip < 0:
+                    writer.add_shard(numbers.of(shard.shards[0]))
+        writer.finish()
     return open_pack(out)
 
 

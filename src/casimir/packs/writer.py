@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Piece(NamedTuple):
 
 
 class PackWriter:
-    """Makes or goes on with the pack in a folder.
+    """Makes or goes on with the pack in a folder, in a `with` block: until its end nobody else may write there.
 
     After every shard the manifest is written anew, and says that the pack is incomplete until `finish`. So what is
     there when a disk is full, or a process is killed, is a pack, and the same call goes on behind its last sentence.
@@ -57,7 +58,21 @@ class PackWriter:
         self.folder, self._shard_bytes, self._seed = Path(folder), shard_bytes, seed
         self._pieces: list[Piece] = []
         self._held = self._tokens = 0
-        self.manifest = _begin(self.folder, wanted, append, goes_on)
+        with ExitStack() as claim:
+            if not (self.folder / FILE).exists():
+                _make(self.folder)
+            claim.enter_context(files.claimed(self.folder))
+            self._begin(wanted, append, goes_on, vocabulary)
+            self._claim = claim.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._claim.close()
+
+    def _begin(self, wanted: Manifest, append: bool, goes_on: bool, vocabulary: Vocabulary | None) -> None:
+        self.manifest = _begun(self.folder, wanted, append, goes_on)
         if self.manifest.complete:
             self.manifest = replace(self.manifest, before=self.manifest.n_sequences, source=wanted.source)
         self.vocabulary = vocabulary
@@ -162,13 +177,17 @@ def _key(label: Any) -> tuple[type, Any]:
     return type(label), label
 
 
-def _begin(folder: Path, wanted: Manifest, append: bool, goes_on: bool) -> Manifest:
+def _make(folder: Path) -> None:
+    """A folder that may be written to, and has nothing in it but what a killed process left behind."""
+    if folder.exists() and not (folder.is_dir() and all(map(_is_ours, folder.iterdir()))):
+        raise ValueError(f"'{folder}' is there already and is no pack. Give another folder for the pack.")
+    folder.mkdir(parents=True, exist_ok=True)
+    files.try_to_write(folder)
+
+
+def _begun(folder: Path, wanted: Manifest, append: bool, goes_on: bool) -> Manifest:
     """The manifest to go on with: a new one, or that of the pack which is there."""
     if not (folder / FILE).exists():
-        if folder.exists() and not (folder.is_dir() and all(map(_is_ours, folder.iterdir()))):
-            raise ValueError(f"'{folder}' is there already and is no pack. Give another folder for the pack.")
-        folder.mkdir(parents=True, exist_ok=True)
-        files.try_to_write(folder)
         return wanted
     found = read_manifest(folder)
     if found.complete and goes_on:

@@ -112,6 +112,25 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """A folder that is there, while nobody else may claim it; a ValueError at once where someone has."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"Someone else is writing to '{folder}'. Wait for them, or give another folder.") from None
+        except OSError:  # no locks here
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """The folder, made where there is none, while nobody else saves there; a new one goes again when it stays empty.
 

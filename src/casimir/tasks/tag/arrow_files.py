@@ -41,7 +41,8 @@ def read_arrow(
                 file = stack.enter_context(parquet.ParquetFile(path))
                 schema, total = file.schema_arrow, file.metadata.num_rows
                 _check(path, schema, fields)
-                batches: Any = file.iter_batches(batch_size=rows, columns=list(fields))
+                groups = (file.read_row_group(k, columns=list(fields)) for k in range(file.num_row_groups))
+                batches: Any = (batch for group in groups for batch in group.to_batches(max_chunksize=rows))
             else:
                 source = stack.enter_context(pyarrow.memory_map(str(path)))
                 schema, total, batches = _arrow_batches(pyarrow, source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,10 +116,19 @@ def pack_files(
     ).to_meta()
     source, ahead = [str(path) for path in files], is_ahead(out / ALONE, out)
     folders = [out, out / ALONE] if has_documents else [out]
-    makers = [
-        _Maker(folder, recipe, lexicons, about, source, append, k == 1 and ahead, k == 0 and has_documents)
-        for k, folder in enumerate(folders)
-    ]
+    given = recipe, lexicons, about, source, append
+    with ExitStack() as writing:
+        makers: list[_Maker] = []
+        for k, folder in enumerate(folders):
+            makers.append(_Maker(folder, *given, k == 1 and ahead, k == 0 and has_documents))
+            writing.enter_context(makers[-1].writer)
+        _make_all(makers, files, recipe, scheme)
+        for maker in reversed(makers):  # a pack is complete once what lies in it is
+            maker.writer.finish()
+    return open_pack(out)
+
+
+def _make_all(makers: Sequence[_Maker], files: Sequence[Path], recipe: Recipe, scheme: Scheme | None) -> None:
     with ThreadPoolExecutor(1) as worker:
         under_way: Future[None] | None = None
         for corpus in _blocks(files, recipe):
@@ -127,9 +137,6 @@ def pack_files(
             under_way = worker.submit(_take, makers, corpus, scheme)
         if under_way is not None:
             under_way.result()
-    for maker in reversed(makers):  # a pack is complete once what lies in it is
-        maker.writer.finish()
-    return open_pack(out)
 
 
 def merge_packs(folders: Sequence[Path], out: Path, *, append: bool = False) -> Pack:
