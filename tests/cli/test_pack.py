@@ -119,10 +119,35 @@ def test_documents_go_along_and_so_do_the_models_without_them(tmp_path: Path, fi
     assert pack.nbytes > alone.nbytes
     packed("--merge", tmp_path / "one", tmp_path / "two", "--out", tmp_path / "both", "-q")
     assert len(cs.open_pack(tmp_path / "both" / "alone")) == len(cs.open_pack(tmp_path / "both")) == 2 * len(pack)
-    options = ("--tol", 0.05, "--boost", 0, "--quiet")
-    result = invoke("train", "tag", "--pack", tmp_path / "both", "--model", tmp_path / "m", *options)
-    assert result.exit_code == 0, result.stderr
-    assert load_model(tmp_path / "m").alone is not None
+    options = ("--tol", 0.05, "--boost", 0, "--quiet", "--checkpoint", tmp_path / "kept")
+    for _ in range(2):  # the second one finds both trainings done
+        result = invoke("train", "tag", "--pack", tmp_path / "both", "--model", tmp_path / "m", *options)
+        assert result.exit_code == 0, result.stderr
+        assert load_model(tmp_path / "m").alone is not None
+    assert (tmp_path / "kept" / "run.checkpoint").exists()
+    assert (tmp_path / "kept" / "alone" / "run.checkpoint").exists()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_interrupt_says_what_the_pack_holds(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, written = writer.write_shard, []
+
+    def interrupted(*arguments: Any) -> Any:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(write(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(writer, "write_shard", interrupted)
+    result = invoke("pack", file, "--out", tmp_path / "p", "--jobs", 1)
+    assert result.exit_code == 130
+    held = cs.open_pack(tmp_path / "p")
+    assert not held.is_complete
+    assert f"holds {len(held):,} sentences, and the same command goes on" in " ".join(result.stderr.split())
+    monkeypatch.setattr(writer, "write_shard", write)
+    packed(file, "--out", tmp_path / "p")
+    assert cs.open_pack(tmp_path / "p").is_complete
+    assert len(cs.open_pack(tmp_path / "p")) > len(held)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -205,7 +230,6 @@ def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path)
     refused("--memory bounds training on a pack", *in_memory, "--memory", "1GB")
     refused("--folds and --held-out need", *train, "--folds", 3)
     refused("Give --dev, or a number", *train, "--boost", "auto")
-    refused("checkpoint", *train, "--checkpoint", tmp_path / "c")
     refused("--dask has the sentences in the memory", *train, "--dask", "local:1")
     refused("No such option: --dask", "pack", file, "--out", tmp_path / "q", "--dask", "local:1")
     cs.pack([[{"a": True}]], y=[["N"]], out=tmp_path / "python")

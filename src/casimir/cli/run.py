@@ -72,11 +72,7 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
         say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
         raise SystemExit(INTERRUPTED) from None
     _tell(task, model, sections, drawn, f"Trained on {_count(task, parts.train)}", manner, clock)
-    say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
-    if interrupted:
-        if fit.checkpoint is not None:
-            say(err(), f"The same command goes on from the checkpoint in {fit.checkpoint}", "green")
-        raise SystemExit(INTERRUPTED)
+    _tell_saved(fit, manner, interrupted=interrupted)
 
 
 def _train_on_pack(task: Task, wanted: Wanted, given: Given, manner: Manner, clock: _Clock) -> None:
@@ -100,8 +96,14 @@ def _train_on_pack(task: Task, wanted: Wanted, given: Given, manner: Manner, clo
         scores = _scores(task, model, {}, task.featurise(model, data, given), given)
         sections.append(Section(name, f"{_count(task, data)}, {name} data", scores))
     _tell(task, model, sections, [], f"Trained on the pack {given.options.pack}", manner, clock)
+    _tell_saved(given.fit, manner, interrupted=interrupted)
+
+
+def _tell_saved(fit: Fit, manner: Manner, *, interrupted: bool) -> None:
     say(err(), f"Saved {'the best model so far' if interrupted else 'the model'} to {manner.model}", "green")
     if interrupted:
+        if fit.checkpoint is not None:
+            say(err(), f"The same command goes on from the checkpoint in {fit.checkpoint}", "green")
         raise SystemExit(INTERRUPTED)
 
 

@@ -230,12 +230,16 @@ def train_pack(
     tagger  a SequenceTagger that is not fitted, for sentences of the pack
     boost   what the score of O is lowered by after training, or labelled data on which to choose it by F1
     """
+    from casimir.solvers.checkpoint import Checkpoint, part_of
+
     text = PackedText.of(pack)
     packs = with_alone(pack, text)
     fitted: list[ChainTagger] = []
     boosts = [0.0, 0.0]
     for k, one in enumerate(packs):
         fresh = tagger(one)
+        if k:
+            fresh.set_params(checkpoint=part_of(Checkpoint.of(fresh.checkpoint), "alone"))
         fresh.fit(one, memory=memory, callbacks=callbacks if k == 0 else ())
         if text.scheme is not None:
             judge = boost.tokens if isinstance(boost, Corpus) and k < len(packs) - 1 else None
