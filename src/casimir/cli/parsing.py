@@ -17,10 +17,11 @@ class Program(TyperGroup):
     """All commands."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        extra["standalone_mode"] = False
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return super().main(*args, **extra)
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(*args, **extra)
         except Exception as error:
             if not is_of_parser(error):
                 raise

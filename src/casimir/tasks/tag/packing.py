@@ -239,7 +239,7 @@ def train_pack(
     for k, one in enumerate(packs):
         fresh = tagger(one)
         if k:
-            fresh.set_params(checkpoint=part_of(Checkpoint.of(fresh.checkpoint), "alone"))
+            fresh.checkpoint = part_of(Checkpoint.of(fresh.checkpoint), "alone")
         fresh.fit(one, memory=memory, callbacks=callbacks if k == 0 else ())
         if text.scheme is not None:
             judge = boost.tokens if isinstance(boost, Corpus) and k < len(packs) - 1 else None
