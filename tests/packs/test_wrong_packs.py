@@ -11,8 +11,9 @@ import pytest
 from soak.pack_folders import arrays_of, laid_out, manifest_of, replace_arrays, rewrite, used
 
 import casimir as cs
+from casimir.metrics.schemes import Scheme
 from casimir.packs import merge
-from casimir.tasks.tag.packed_text import PackedText
+from casimir.tasks.tag.packed_text import PackedText, with_alone
 
 
 def refused(folder: Path, said: str) -> None:
@@ -190,6 +191,25 @@ def test_what_a_pack_says_of_its_text_is_checked(change: dict[str, Any], tmp_pat
     PackedText.of(cs.open_pack(folder))
     rewrite(folder, given | {"about": given["about"] | change})
     refused(folder, "what it says of its text is damaged")
+
+
+def test_a_pack_tells_how_its_text_was_read(tmp_path: Path) -> None:
+    pack = cs.open_pack(laid_out("text", tmp_path / "p"))
+    about, text = pack.manifest.about, PackedText.of(pack)
+    assert {name: about[name] for name in about if name not in ("lexicons", "features_version")} == {
+        "task": "tag",
+        "feature_set": "default",
+        "columns": [],
+        "scheme": "IOBES",
+        "file_scheme": "IOB2",
+        "layout": {"word": 1, "label": -1},
+        "width": 2,
+        "has_documents": True,
+    }
+    assert text.to_meta() == about
+    assert (text.scheme, text.file_scheme) == (Scheme.IOBES, Scheme.IOB2)
+    assert text.lexicons.names == ("known",)
+    assert [one.folder.name for one in with_alone(pack, text)] == ["p", "alone"]
 
 
 def test_the_pack_inside_is_of_the_same_sentences(tmp_path: Path) -> None:
