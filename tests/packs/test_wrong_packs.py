@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,39 @@ def test_arrays_that_no_packing_writes_are_refused(change: dict[str, Any], tmp_p
     replace_arrays(folder, given["shards"][0], arrays)
     rewrite(folder, given)
     refused(folder, "cannot be used")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"offsets": 3},
+        {"offsets": {}},
+        {"offsets": {"dtype": "int64", "length": 4}},
+        {"offsets": {"dtype": "float16", "length": 4, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4.0, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": -1, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 0.0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": -64}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 8}},
+        {"offsets": {"dtype": "int64", "length": 2**40, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 2**40}},
+        None,
+    ],
+)
+def test_headers_that_no_packing_writes_are_refused(change: Any, tmp_path: Path) -> None:
+    folder = laid_out("hashed", tmp_path / "p")
+    given = manifest_of(folder)
+    entry = given["shards"][0]
+    data = (folder / entry["file"]).read_bytes()
+    size = int.from_bytes(data[8:16], "little")
+    header = json.loads(data[16 : 16 + size])
+    header["arrays"] = None if change is None else header["arrays"] | change
+    text = json.dumps(header).encode()
+    text += b" " * (-(len(text) + 16) % 64)
+    (folder / entry["file"]).write_bytes(data[:8] + len(text).to_bytes(8, "little") + text + data[16 + size :])
+    entry["bytes"] = 16 + len(text) + len(data) - 16 - size
+    rewrite(folder, given)
+    refused(folder, f"the header of {entry['file']} is damaged")
 
 
 @pytest.mark.parametrize("change", [{"n_features": 3}, {"text": None}, {"offsets": np.array([0, 2], np.int64)}])
