@@ -283,6 +283,23 @@ def test_the_format_reads_as_documented(tmp_path: Path) -> None:
         assert (len(found["weights"]), len(found["labels"])) == (entry["sequences"], entry["tokens"])
 
 
+@pytest.mark.parametrize("how", ["gone", "touched", "replaced"])
+def test_shards_that_change_after_they_were_opened_are_told(tmp_path: Path, how: str) -> None:
+    made = packed(tmp_path / "p", *sentences())
+    made.check_unchanged()  # nothing is opened yet
+    files = [shard.file.path for shard in made.shards]
+    made.check_unchanged()
+    data = files[1].read_bytes()
+    files[1].unlink()
+    if how != "gone":
+        files[1].write_bytes(data if how == "replaced" else data[:-1])
+    said = "is gone" if how == "gone" else "has changed since it was opened"
+    for number in (None, 1):
+        with pytest.raises(ValueError, match=f"{files[1].name} {said}"):
+            made.check_unchanged(number)
+    made.check_unchanged(0)
+
+
 def rewrite(folder: Path, change: dict[str, Any]) -> None:
     """pack.json with other words, and a digest that is right."""
     from casimir.persistence.seal import sealed
