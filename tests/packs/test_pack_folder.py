@@ -18,7 +18,8 @@ import pytest
 from made_up_packs import in_memory, packed, sentences, small_shards  # noqa: F401
 
 import casimir as cs
-from casimir.packs import merge, shard_file
+from casimir.packs import merge, shard_file, writer
+from casimir.packs.writer import PackWriter, Piece, new_manifest
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
@@ -63,6 +64,28 @@ def test_a_pack_holds_what_pack_in_memory_holds(tmp_path: Path, n_features: int 
     assert len(made.shards) > 2
     assert (len(made), made.n_tokens, made.is_complete) == (len(X), sum(map(len, X)), True)
     assert held(cs.open_pack(tmp_path / "p")) == expected(X, y, n_features, weights)
+
+
+def test_a_shard_is_written_once_it_has_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = [[{"a": True}] * 2] * 10, [["N", "V"]] * 10
+    monkeypatch.setattr("casimir.packs.build._AT_ONCE", 1)
+    monkeypatch.setattr(writer, "SHARD_TOKENS", 4)
+    assert [entry.tokens for entry in packed(tmp_path / "tokens", X, y).entries] == [4] * 5
+    monkeypatch.setattr(writer, "SHARD_TOKENS", 100)
+    size = 2 * cs.pack(X[:1], 512).nbytes
+    recipe = new_manifest(512)
+    with PackWriter(tmp_path / "bytes", recipe, shard_bytes=size) as made:
+        for sentence, own in zip(X, y, strict=True):
+            made.add(Piece(cs.pack([sentence], 512), made.label_numbers(own), None))
+        made.finish()
+    assert [entry.sequences for entry in made.manifest.shards] == [2] * 5
+
+
+@pytest.mark.parametrize("X", [[[{"a": True}]], [[{}]]])
+def test_one_name_or_none_is_a_vocabulary(tmp_path: Path, X: Any) -> None:
+    made = packed(tmp_path / "p", X, [["N"]], None)
+    assert (made.n_features, len(made.vocabulary or ())) == (1, len(X[0][0]))
+    assert cs.SequenceTagger(tol=0.1).fit(made).predict(X) == [["N"]]
 
 
 def test_sentences_that_are_packed_already_go_to_disk(tmp_path: Path) -> None:
@@ -258,6 +281,23 @@ def test_the_format_reads_as_documented(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found["indices"], shard.X.indices)
         np.testing.assert_array_equal(found["labels"], shard.labels)
         assert (len(found["weights"]), len(found["labels"])) == (entry["sequences"], entry["tokens"])
+
+
+@pytest.mark.parametrize("how", ["gone", "touched", "replaced"])
+def test_shards_that_change_after_they_were_opened_are_told(tmp_path: Path, how: str) -> None:
+    made = packed(tmp_path / "p", *sentences())
+    made.check_unchanged()  # nothing is opened yet
+    files = [shard.file.path for shard in made.shards]
+    made.check_unchanged()
+    data = files[1].read_bytes()
+    files[1].unlink()
+    if how != "gone":
+        files[1].write_bytes(data if how == "replaced" else data[:-1])
+    said = "is gone" if how == "gone" else "has changed since it was opened"
+    for number in (None, 1):
+        with pytest.raises(ValueError, match=f"{files[1].name} {said}"):
+            made.check_unchanged(number)
+    made.check_unchanged(0)
 
 
 def rewrite(folder: Path, change: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from soak.pack_folders import arrays_of, laid_out, manifest_of, replace_arrays, rewrite, used
 
 import casimir as cs
+from casimir.metrics.schemes import Scheme
 from casimir.packs import merge
-from casimir.tasks.tag.packed_text import PackedText
+from casimir.tasks.tag.packed_text import PackedText, with_alone
 
 
 def refused(folder: Path, said: str) -> None:
@@ -122,6 +124,39 @@ def test_arrays_that_no_packing_writes_are_refused(change: dict[str, Any], tmp_p
     refused(folder, "cannot be used")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"offsets": 3},
+        {"offsets": {}},
+        {"offsets": {"dtype": "int64", "length": 4}},
+        {"offsets": {"dtype": "float16", "length": 4, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4.0, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": -1, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 0.0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": -64}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 8}},
+        {"offsets": {"dtype": "int64", "length": 2**40, "offset": 0}},
+        {"offsets": {"dtype": "int64", "length": 4, "offset": 2**40}},
+        None,
+    ],
+)
+def test_headers_that_no_packing_writes_are_refused(change: Any, tmp_path: Path) -> None:
+    folder = laid_out("hashed", tmp_path / "p")
+    given = manifest_of(folder)
+    entry = given["shards"][0]
+    data = (folder / entry["file"]).read_bytes()
+    size = int.from_bytes(data[8:16], "little")
+    header = json.loads(data[16 : 16 + size])
+    header["arrays"] = None if change is None else header["arrays"] | change
+    text = json.dumps(header).encode()
+    text += b" " * (-(len(text) + 16) % 64)
+    (folder / entry["file"]).write_bytes(data[:8] + len(text).to_bytes(8, "little") + text + data[16 + size :])
+    entry["bytes"] = 16 + len(text) + len(data) - 16 - size
+    rewrite(folder, given)
+    refused(folder, f"the header of {entry['file']} is damaged")
+
+
 @pytest.mark.parametrize("change", [{"n_features": 3}, {"text": None}, {"offsets": np.array([0, 2], np.int64)}])
 def test_names_of_features_fit_their_number(change: dict[str, Any], tmp_path: Path) -> None:
     folder = laid_out("exact", tmp_path / "p")
@@ -190,6 +225,25 @@ def test_what_a_pack_says_of_its_text_is_checked(change: dict[str, Any], tmp_pat
     PackedText.of(cs.open_pack(folder))
     rewrite(folder, given | {"about": given["about"] | change})
     refused(folder, "what it says of its text is damaged")
+
+
+def test_a_pack_tells_how_its_text_was_read(tmp_path: Path) -> None:
+    pack = cs.open_pack(laid_out("text", tmp_path / "p"))
+    about, text = pack.manifest.about, PackedText.of(pack)
+    assert {name: about[name] for name in about if name not in ("lexicons", "features_version")} == {
+        "task": "tag",
+        "feature_set": "default",
+        "columns": [],
+        "scheme": "IOBES",
+        "file_scheme": "IOB2",
+        "layout": {"word": 1, "label": -1},
+        "width": 2,
+        "has_documents": True,
+    }
+    assert text.to_meta() == about
+    assert (text.scheme, text.file_scheme) == (Scheme.IOBES, Scheme.IOB2)
+    assert text.lexicons.names == ("known",)
+    assert [one.folder.name for one in with_alone(pack, text)] == ["p", "alone"]
 
 
 def test_the_pack_inside_is_of_the_same_sentences(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,20 @@ def test_a_small_file_cannot_become_much_text(tmp_path: Path) -> None:
     write(tmp_path / "c.parquet", pyarrow.table({"tokens": lists, "tags": lists}))
     assert (tmp_path / "c.parquet").stat().st_size < 100_000
     assert "unpacks to more than 64 times" in said_of(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize("name", ["d.parquet", "d.arrow", "d.ipc"])
+@pytest.mark.parametrize("is_told", [True, False])
+def test_numbers_are_the_names_that_the_file_tells(name: str, is_told: bool, tmp_path: Path) -> None:
+    """Those that have no name stay numbers, which the reader of records refuses."""
+    names = ["O", "B-PER"]
+    about = {"info": {"features": {"tags": {"feature": {"names": names, "_type": "ClassLabel"}}}}}
+    table = pyarrow.table({"tokens": [["Ada", "in"], ["x", "y", "z"]], "tags": [[1, 0], [0, 2, -1]]})
+    write(tmp_path / name, table.replace_schema_metadata({"huggingface": json.dumps(about)} if is_told else {}))
+    seen: list[tuple[int, int]] = []
+    read = read_arrow(tmp_path / name, ("tokens", "tags"), 1, lambda done, total: seen.append((done, total)))
+    assert list(read) == [
+        (0, [{"tokens": ["Ada", "in"], "tags": ["B-PER", "O"] if is_told else [1, 0]}]),
+        (1, [{"tokens": ["x", "y", "z"], "tags": ["O", 2, -1] if is_told else [0, 2, -1]}]),
+    ]
+    assert [done for done, _ in seen] == [1, 2]
