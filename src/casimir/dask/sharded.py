@@ -20,7 +20,7 @@ from casimir.scores import FloatArray
 from casimir.solvers.base import Monitor
 from casimir.solvers.proximal_kappa import Conditioning, hinge_kappa
 
-_FIRMER = 8.0  # times the kappa of one machine: local steps of several need subproblems that are more strongly convex
+_FIRMER = 3.0  # times the kappa of one machine: local steps of several need subproblems that are more strongly convex
 _SAFETY = 2.0  # of the scale of local steps: directions differ from coordinate to coordinate
 
 
@@ -35,7 +35,7 @@ class Sharded:
 
     rounds         of a pass: sums of vectors. 5 take some more passes, and half of the network
     cached_passes  over the outputs that a piece knows, in every round
-    kappa          None: eight times that of DualProximal
+    kappa          None: three times that of DualProximal
 
     Pieces should be as many as the workers have threads, and examples in random order among them. What it takes grows
     with the number of pieces. A worker that dies takes its dual variables along; they are made anew from what the
@@ -45,7 +45,7 @@ class Sharded:
     starts_at_zero: ClassVar[bool] = True
 
     rounds: int = 10
-    cached_passes: int = 2
+    cached_passes: int = 10
     kappa: float | None = None
 
     def __post_init__(self) -> None:
