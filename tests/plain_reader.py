@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from casimir.tasks.tag.columns import DOCUMENT_START, is_comment, is_no_word
 from casimir.tasks.tag.sentence import Sentence
-from casimir.tasks.text import numbered_lines
+from casimir.tasks.text import numbered, numbered_lines
 
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -79,8 +79,8 @@ def _check_row(row: list[str], number: int, table: PlainTable) -> None:
     if len(row) != table.width:
         first = table.blocks[0].line
         raise ValueError(
-            f"{table.name}, line {number}: {len(row)} columns separated by {separator}, but line {first} has "
-            f"{table.width}; every token needs the same columns. The line is {_shown(row, table)}"
+            f"{table.name}, line {number}: {numbered(len(row), 'columns')} separated by {separator}, but line "
+            f"{first} has {table.width}; every token needs the same columns. The line is {_shown(row, table)}"
         )
     if "" in row:
         raise ValueError(

@@ -32,8 +32,8 @@ void chain_expect(const ChainBatch&, double mu, int threads, double* values, dou
 void chain_soft_loss(const ChainBatch&, const std::int64_t* y, double mu, int threads, double* losses, double* nodes,
                      double* edges);
 
-/// The spans of the best labels, with their probabilities under p(y) ~ exp(score(y) / mu). values[i] = mu logsumexp(score
-/// / mu).
+/// The spans of the best labels, with their probabilities under p(y) ~ exp(score(y) / mu), and values[i], mu times the
+/// log of the sum of the latter.
 SpanBatch chain_best_spans(const ChainBatch&, const SpanRules&, double mu, int threads, double* values);
 
 void chain_max_marginals(const ChainBatch&, int threads, double* out);

@@ -27,8 +27,8 @@ void read_spans(const SpanRules& rules, const std::int32_t* path, std::int64_t p
   }
 }
 
-// Where a span begins and ends depends on neighbouring labels alone, which are a Markov chain: the probability of having
-// come through the span to label b of its type is carried from token to token.
+// Where a span begins and ends depends on neighbouring labels alone, which are a Markov chain: the probability of
+// having come through the span to label b of its type is carried from token to token.
 double span_probability(const SpanRules& rules, const LabelSpan& span, std::int64_t p, std::int64_t stride,
                         const double* nodes, const double* edges, std::vector<double>& work) {
   const std::int64_t labels = rules.labels, block = labels * stride;

@@ -236,6 +236,21 @@ def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path)
     refused("without the templates", "train", "tag", "--model", tmp_path / "m", "--pack", tmp_path / "python")
 
 
+def test_an_interrupt_after_training_says_where_the_model_is(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    packed(file, "--out", tmp_path / "p", "-q")
+    monkeypatch.setattr("casimir.cli.run._scores", interrupt)
+    options = ("--test", file, "--tol", 0.5, "--quiet")
+    result = invoke("train", "tag", "--pack", tmp_path / "p", "--model", tmp_path / "m", *options)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("Interrupted after training; the model is in")
+    assert load_model(tmp_path / "m")
+
+
 # --- Arrow and Parquet
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -65,12 +65,9 @@ def train(task: Task, options: Any, fit: Fit, wanted: Wanted, manner: Manner) ->
     shutil.rmtree(manner.model / BASELINES, ignore_errors=True)  # of the model that was there before
     sections: list[Section] = []
     drawn: list[str] = []
-    try:
-        if not interrupted:
+    if not interrupted:
+        with _saved_already(manner):
             sections, drawn = _report(task, model, prepared, parts, wanted, given, manner)
-    except KeyboardInterrupt:
-        say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
-        raise SystemExit(INTERRUPTED) from None
     _tell(task, model, sections, drawn, f"Trained on {_count(task, parts.train)}", manner, clock)
     _tell_saved(fit, manner, interrupted=interrupted)
 
@@ -92,11 +89,22 @@ def _train_on_pack(task: Task, wanted: Wanted, given: Given, manner: Manner, clo
     model.save(manner.model)
     shutil.rmtree(manner.model / BASELINES, ignore_errors=True)
     sections = []
-    for name, data in () if interrupted else reported.items():
-        scores = _scores(task, model, {}, task.featurise(model, data, given), given)
-        sections.append(Section(name, f"{_count(task, data)}, {name} data", scores))
+    with _saved_already(manner):
+        for name, data in () if interrupted else reported.items():
+            scores = _scores(task, model, {}, task.featurise(model, data, given), given)
+            sections.append(Section(name, f"{_count(task, data)}, {name} data", scores))
     _tell(task, model, sections, [], f"Trained on the pack {given.options.pack}", manner, clock)
     _tell_saved(given.fit, manner, interrupted=interrupted)
+
+
+@contextmanager
+def _saved_already(manner: Manner) -> Iterator[None]:
+    """Ctrl-C says where the model is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(err(), f"Interrupted after training; the model is in {manner.model}", "yellow")
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _tell_saved(fit: Fit, manner: Manner, *, interrupted: bool) -> None:
