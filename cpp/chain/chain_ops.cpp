@@ -54,8 +54,9 @@ struct Columns {
   }
 
   /// The same columns of the rows of these features += a * row, and += b * row in q.
-  static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t begin, std::int64_t end, const double* row,
-                      std::int64_t column, const ScatterTarget& target) {
+  [[gnu::always_inline]] static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t begin,
+                                             std::int64_t end, const double* row, std::int64_t column,
+                                             const ScatterTarget& target) {
     const std::int64_t stride = shape.stride;
     V va[H], qb[H];
     for (int j = 0; j < H; ++j) {
@@ -190,15 +191,20 @@ struct Rows {
 
   static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t first, std::int64_t count,
                       const double* rows, const ScatterTarget& target) {
-    for (std::int64_t t = 0; t < count; ++t, rows += shape.stride) {
+    const std::int64_t stride = shape.stride;
+    for (std::int64_t t = 0; t < count; ++t, rows += stride) {
       if (is_zero(shape, rows)) continue;
       std::int64_t begin = x.indptr[first + t], end = x.indptr[first + t + 1];
       if (target.row_begin > 0)
         begin = std::lower_bound(x.indices + begin, x.indices + end, target.row_begin) - x.indices;
       if (begin < end && x.indices[end - 1] >= target.row_end)
         end = std::lower_bound(x.indices + begin, x.indices + end, target.row_end) - x.indices;
-      over_columns(shape,
-                   [&]<class Block>(Block, int column) { Block::scatter(shape, x, begin, end, rows, column, target); });
+      if constexpr (NV > 0) {
+        Columns<W, NV>::scatter(shape, x, begin, end, rows, 0, target);
+      } else {
+        over_columns(
+            shape, [&]<class Block>(Block, int column) { Block::scatter(shape, x, begin, end, rows, column, target); });
+      }
     }
   }
 

@@ -165,11 +165,12 @@ void LinearChain::pass_together(const WeightView& w, const Smoothing& smoothing,
                                 std::span<double> gradient, std::vector<char>& done) const {
   if (shape_.labels < kFewestLabelsOfGroups || n_examples() < 2 || edges_ || unfolding_ || (!data_.y && data_.truth))
     return;
+  if (smoothing.kind != SmoothingKind::kHard && smoothing.kind != SmoothingKind::kEntropy) return;
+  std::fill(gradient.begin(), gradient.end(), 0.0);
   if (smoothing.kind == SmoothingKind::kHard) return max_together(w, threads, answers, gradient, done);
   const double* pairs = data_.fixed_pairs;
   const auto is_mask = [](double score) { return score == 0.0 || score == -kInf; };
   if (pairs && !std::all_of(pairs, pairs + shape_.labels * shape_.labels, is_mask)) return;
-  if (smoothing.kind != SmoothingKind::kEntropy) return;
   const auto memory = memory_of_passes_.take<MemoryOfPass>();
   Together(*this, w, smoothing.mu, threads, !gradient.empty(), *memory).run(answers, gradient, done);
   memory_of_passes_.keep(memory);

@@ -13,9 +13,6 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
   if (!gradient.empty()) check_size(gradient.size(), problem.n_params(), "gradient");
   const WeightView view{w.data()};
   std::vector<char> done(static_cast<std::size_t>(n), 0);
-  parallel_chunks(static_cast<std::int64_t>(gradient.size()), threads, [&](std::int64_t begin, std::int64_t end, int) {
-    std::fill(gradient.begin() + begin, gradient.begin() + end, 0.0);
-  });
   if (marginals.empty()) problem.pass_together(view, smoothing, threads, answers, gradient, done);
   // one per thread, in order
   std::vector<MarginalList> lists(
@@ -48,7 +45,10 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
   });
   if (gradient.empty()) return;
   // Each thread owns a range of rows and reads all marginals in order, so that every sum has one fixed order.
+  const std::int64_t stride = problem.n_params() / problem.rows();
+  const bool is_begun = std::find(done.begin(), done.end(), 1) != done.end();
   parallel_chunks(problem.rows(), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    if (!is_begun) std::fill(gradient.data() + begin * stride, gradient.data() + end * stride, 0.0);
     for (const MarginalList& list : lists) problem.scatter_list(list, {gradient.data(), 1.0, nullptr, 0.0, begin, end});
   });
 }

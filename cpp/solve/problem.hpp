@@ -56,8 +56,9 @@ class Problem {
   virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
   /// Tells in which order the next stochastic steps will visit examples.
   virtual void announce(std::span<const std::int64_t> /*order*/) const {}
-  /// Where oracles of several examples are quicker together than one by one: gives answers to examples, adds their
-  /// marginals less the truth, times their scales, to the gradient (empty: not asked for), and marks them in done[n].
+  /// Where oracles of several examples are quicker together than one by one: gives answers to examples, marks them in
+  /// done[n], and makes the gradient (empty: not asked for) the sum of their marginals less the truth, times their
+  /// scales.
   virtual void pass_together(const WeightView& /*w*/, const Smoothing& /*smoothing*/, int /*threads*/,
                              Answer* /*answers*/, std::span<double> /*gradient*/, std::vector<char>& /*done*/) const {}
   virtual void subtract_truth(std::int64_t i, double* marginals) const = 0;
