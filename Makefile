@@ -20,8 +20,9 @@ cpp_tests = PATH="$(abspath $(1)):$$PATH" $(1)/ctest --build-and-test . $(2) --b
 
 .PHONY: demo test test-cpp test-floors lint audit soak fuzz mutants bench asan tsan tsan-cpp-tests docs wheel clean
 
+# Without bytecode of all of SciPy and scikit-learn ahead, of which the demo needs little: Python makes that of what it loads.
 demo: $(VENV)/ready
-	$(BIN)/python $(PIP) --no-build-isolation ".[plot]"
+	$(BIN)/python $(PIP) --no-compile --no-build-isolation ".[plot]"
 	$(BIN)/casimir demo
 
 test: $(VENV)/ready
