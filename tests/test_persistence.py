@@ -393,11 +393,11 @@ def test_a_failure_at_any_step_leaves_a_whole_model(
 def test_full_disk_says_so_and_keeps_the_old_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "out", 0)
 
-    def full(file: Path, data: bytes) -> None:
-        file.write_bytes(data[:10])
+    def full(file: Path, fill: Any) -> None:
+        file.write_bytes(b"some bytes")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(files, "write", full)
+    monkeypatch.setattr(files, "write_by", full)
     with pytest.raises(OSError, match=r"'.*out' \(No space left on device\); nothing was changed there") as caught:
         save(tmp_path / "out", 1)
     assert caught.value.errno == errno.ENOSPC
@@ -410,10 +410,10 @@ def test_a_process_killed_while_writing_leaves_the_old_model(tmp_path: Path) -> 
     script = (
         "import os, sys\n"
         "from casimir.persistence import files, save_folder\n"
-        "def dies(file, data):\n"
-        "    file.write_bytes(data[:10])\n"
+        "def dies(file, fill):\n"
+        "    file.write_bytes(b'some bytes')\n"
         "    os._exit(9)\n"
-        "files.write = dies\n"
+        "files.write_by = dies\n"
         "save_folder(sys.argv[1], 'tagger', {}, {})\n"
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], check=False)

@@ -144,7 +144,7 @@ def full(*_: Any, **__: Any) -> None:
 
 def test_a_full_disk_ends_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["train", "tag", "--train", small(tmp_path), "--model", tmp_path / "m", "--held-out", 0, "-q"]
-    monkeypatch.setattr("casimir.persistence.files._write", full)
+    monkeypatch.setattr("casimir.persistence.files.write_by", full)
     result = invoke(*arguments, "--no-baselines")
     monkeypatch.undo()
     assert result.exit_code == 2

@@ -65,7 +65,7 @@ def replace_by(file: Path, fill: Callable[[BinaryIO], None]) -> None:
     """The same of a file that `fill` writes piece by piece."""
     fresh = _fresh(file.parent)
     try:
-        _write(fresh, fill)
+        write_by(fresh, fill)
         os.replace(fresh, file)
     finally:
         with contextlib.suppress(OSError):
@@ -91,10 +91,10 @@ def is_leftover(name: str) -> bool:
 
 def write(file: Path, *parts: bytes) -> None:
     """A new file, on disk when this returns."""
-    _write(file, lambda stream: stream.writelines(parts))
+    write_by(file, lambda stream: stream.writelines(parts))
 
 
-def _write(file: Path, fill: Callable[[BinaryIO], None]) -> None:
+def write_by(file: Path, fill: Callable[[BinaryIO], None]) -> None:
     with open(file, "xb") as stream:
         fill(stream)
         stream.flush()
