@@ -101,7 +101,7 @@ def check_nothing_is_lost(before: list[int], epochs: list[int]) -> None:
 
 def check_files(folder: Path) -> None:
     found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    assert found[:1] == ["checkpoint/run.checkpoint"]
+    assert found[:1] == ["checkpoint/run.checkpoint"], found
     assert [name.partition("-")[0] for name in found[1:]] == ["model/model", "model/model.json"], found
 
 

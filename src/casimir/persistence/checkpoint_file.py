@@ -42,7 +42,9 @@ def check_folder(folder: Path) -> None:
         raise FileExistsError(f"'{folder}' is a file; a checkpoint is kept in a folder. Give another one.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        files.try_to_write(folder)
+        with files.locked(folder):
+            _clear(folder)
+            files.try_to_write(folder)
     except OSError as error:
         raise _like(
             error, f"No checkpoint can be written to '{folder}' ({reason(error)}). Give a folder you may write to."
@@ -68,11 +70,16 @@ def write(folder: Path, key: Mapping[str, Any], state: Any) -> None:
         stream.write(_first_line(digest))
 
     with files.locked(folder):
-        for name in os.listdir(folder):
-            if files.is_leftover(name):
-                with contextlib.suppress(OSError):
-                    (folder / name).unlink()
+        _clear(folder)
         files.replace_by(folder / FILE, fill)
+
+
+def _clear(folder: Path) -> None:
+    """Removes what killed writers left behind; the folder is locked."""
+    for name in os.listdir(folder):
+        if files.is_leftover(name):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink()
 
 
 def _first_line(digest: Any) -> bytes:
