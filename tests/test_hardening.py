@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from sanitizers import has_sanitizer
 
 from casimir import _cpu
 from casimir._native import core
@@ -49,7 +50,7 @@ def modules() -> list[Path]:
 @pytest.mark.parametrize("file", modules(), ids=lambda file: file.name.partition(".")[0])
 def test_modules_are_hardened(file: Path) -> None:
     module = read(file)
-    if b"__asan_init" in module.data or b"__tsan_init" in module.data:
+    if has_sanitizer(module.data):
         pytest.skip("built with a sanitizer")
     assert PT_RELRO in module.segments, "tables of addresses are read-only"
     flags = module.dynamic.get(DT_FLAGS, 0) & BIND_NOW or module.dynamic.get(DT_FLAGS_1, 0) & NOW
