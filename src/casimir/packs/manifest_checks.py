@@ -11,6 +11,7 @@ SHARD_FILE = re.compile(r"shard-\d{5,}-[0-9a-f]{16}\.bin")
 VOCABULARY_FILE = re.compile(r"vocabulary-[0-9a-f]{16}\.bin")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST = 2**32  # features, as the core counts them
+_MOST_OF_ANYTHING = 2**48  # bytes of a file, and what may lie in one; as many sequences in all
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "separator": (str,),
     "weighted": (bool,),
@@ -43,6 +44,8 @@ def check_manifest(given: Mapping[str, Any]) -> None:
     elif type(given["hash_version"]) is not int or names is not None:
         raise ValueError("hash_version")
     n_sequences = sum(entry["sequences"] for entry in shards)
+    if n_sequences > _MOST_OF_ANYTHING:
+        raise ValueError("shards")
     if not _is_count(given["before"], 0) or given["before"] > n_sequences or (given["complete"] and not shards):
         raise ValueError("before" if shards else "shards")
 
@@ -74,4 +77,4 @@ def _check_entry(entry: Any, file: re.Pattern[str], what: str, least: int) -> No
 
 
 def _is_count(value: Any, least: int) -> bool:
-    return type(value) is int and value >= least
+    return type(value) is int and least <= value <= _MOST_OF_ANYTHING
