@@ -73,11 +73,11 @@ class SequenceTagger(OrdinaryTagger):
         callbacks: Iterable[Callable[..., object]] = (),
         memory: Any = None,
     ) -> SequenceTagger:
-        """Train on sentences and labels as `casimir.SequenceTagger.fit` takes them, which are cut into shards; or on
+        """Train on sentences and labels as `casimir.SequenceTagger.fit` takes them, which are cut into shards.
 
-        a pack (`casimir.open_pack`) on storage that all workers see,
-        a list of Dask futures of (X, y) or (X, y, sample_weight), which stay where they are, or
-        a Dask bag of (tokens, labels), each partition of which is packed where it is.
+        Or on what is spread already: a pack (`casimir.open_pack`) on storage that all workers see; a list of Dask
+        futures of (X, y) or (X, y, sample_weight), which stay where they are; or a Dask bag of (tokens, labels), each
+        partition of which is packed where it is.
         """
         self._check(X_dev, y_dev, memory)
         with connected(self.client) as client:
