@@ -293,12 +293,52 @@ def test_parameters_stand_in_the_order_of_sklearn_crfsuite() -> None:
         ({"c2": -1.0}, "0 or larger"),
         ({"algorithm": "pa", "c": 0.0}, "above 0"),
         ({"algorithm": "pa", "pa_type": 3}, "0 \\(without slack\\)"),
-        ({"max_iterations": 0}, "above 0"),
+        ({"max_iterations": 0}, "1 or larger"),
+        ({"algorithm": ""}, "must be one of lbfgs"),
+        ({"algorithm": ["lbfgs"]}, "must be one of lbfgs"),
+        ({"c1": 10**400}, "c1 is inf; it must be finite"),
+        ({"c2": 1e308}, "c2=1e\\+308; it must be 0, or 1e-100 or larger, and 1e\\+100 at the most"),
+        ({"c1": 1e-320}, "c1=1e-320; it must be 0, or 1e-100 or larger"),
+        ({"min_freq": float("nan")}, "min_freq is nan; it must be finite"),
+        ({"algorithm": "arow", "variance": float("inf")}, "variance is inf; it must be finite"),
+        ({"algorithm": "pa", "averaging": 0.5}, "averaging=0.5; it must be True or False"),
+        ({"all_possible_states": float("nan")}, "it must be True or False"),
     ],
 )
 def test_what_cannot_be_had_is_refused_with_the_reason(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CRF(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"c2": True},
+        {"max_iterations": True, "algorithm": "ap"},
+        {"max_iterations": 2.5},
+        {"pa_type": np.array([1, 2]), "algorithm": "pa"},
+        {"pa_type": True, "algorithm": "pa"},
+        {"averaging": "no", "algorithm": "pa"},
+        {"num_memories": np.array([6, 6])},
+    ],
+)
+def test_parameters_of_another_type_are_refused_by_their_name(parameters: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(parameters))}="):
+        CRF(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "pa", "arow"])
+def test_numbers_of_numpy_are_numbers(algorithm: str) -> None:
+    ours: dict[str, Any] = {"max_iterations": 4, "min_freq": 1.0, "all_possible_states": True}
+    theirs = {"max_iterations": np.int64(4), "min_freq": np.float32(1.0), "all_possible_states": np.True_}
+    ours |= {"lbfgs": {"c1": 0.25, "c2": 0.5}, "pa": {"c": 2.0, "pa_type": 2}, "arow": {"gamma": 2.0}}[algorithm]
+    theirs |= {
+        "lbfgs": {"c1": np.float32(0.25), "c2": np.float64(0.5)},
+        "pa": {"c": np.float32(2.0), "pa_type": np.int8(2)},
+        "arow": {"gamma": np.int64(2)},
+    }[algorithm]
+    one, other = (CRF(algorithm, **given).fit(X, Y) for given in (ours, theirs))
+    assert one.state_features_ == other.state_features_
 
 
 def test_defaults_of_crfsuite_may_be_spelled_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -42,6 +43,19 @@ def test_predictions_of_a_dump_are_those_of_its_weights() -> None:
         (lambda text: text[: text.rindex("}")], "a section without an end"),
         (lambda text: text.replace("      1: B-PER\n", ""), "where '1: NAME' should stand"),
         (lambda text: text.replace("(0) bias --> O", "(0) bias --> Q"), "names no weight"),
+        (lambda text: text.replace("2: I --> X: odd", "2: O"), "the name 'O' twice, as 0 and 2"),
+        (lambda text: text.replace("3: deep:inner:x", "3: bias"), "the name 'bias' twice"),
+        (lambda text: text.replace("0: bias", "\u0660: bias"), "where '0: NAME' should stand"),
+        (lambda text: text.replace("0: bias", "9" * 5000 + ": bias"), "where '0: NAME' should stand"),
+        (lambda text: text.replace("0.750000", "nan"), "names no weight"),
+        (lambda text: text.replace("0.750000", "1e999"), "names no weight"),
+        (lambda text: text.replace("0.750000", "0_7"), "names no weight"),
+        (lambda text: text.replace("0.750000", "1e"), "names no weight"),
+        (lambda text: text.replace("  (1) O --> O: 0.750000\n", "  (1) O --> O: 1.0\n" * 2), "in the same place"),
+        (lambda text: text.replace("  (1) O --> O: 0.750000\n", ""), "says 'num_features: 8' and has 7"),
+        (lambda text: text.replace("num_labels: 3", "num_labels: 4"), "says 'num_labels: 4' and has 3"),
+        (lambda text: text.replace("num_attrs: 4", "num_attrs: 3"), "says 'num_attrs: 3' and has 4"),
+        (lambda text: f"{text}\nTRANSITIONS = {{\n  (1) O --> O: 9.0\n}}\n", "section TRANSITIONS twice"),
         (lambda text: text.replace("      0: O\n      1: B-PER\n      2: I --> X: odd\n", ""), "no labels"),
     ],
 )
@@ -49,6 +63,25 @@ def test_what_is_no_whole_dump_is_refused(change: object, message: str) -> None:
     assert callable(change)
     with pytest.raises(ValueError, match=message):
         from_crfsuite(change(DUMP.read_text(encoding="utf-8")))
+
+
+def test_counts_that_crfsuite_does_not_write_are_not_asked_for() -> None:
+    text = DUMP.read_text(encoding="utf-8").replace("num_features: 8", "num_features: 0")
+    assert from_crfsuite(text).state_features_ == from_crfsuite(DUMP).state_features_
+    bare = text[text.index("LABELS") :]
+    assert from_crfsuite(bare).transition_features_ == from_crfsuite(DUMP).transition_features_
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+def test_files_that_are_no_text_or_never_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "latin.txt").write_bytes(DUMP.read_bytes().replace(b"bias", b"bi\xffs"))
+    with pytest.raises(ValueError, match="no UTF-8 text: byte 0xff"):
+        from_crfsuite(tmp_path / "latin.txt")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="only regular ones are read"):
+        from_crfsuite(tmp_path / "pipe")
+    (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + DUMP.read_bytes())
+    assert from_crfsuite(tmp_path / "marked.txt").attributes_ == from_crfsuite(DUMP).attributes_
 
 
 @pytest.fixture

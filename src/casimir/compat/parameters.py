@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
+
+import numpy as np
+
+from casimir._validate import positive_int
 
 DEFAULT_GAP = 1e-5
 _SHARED = {"min_freq": 0.0, "all_possible_states": False, "all_possible_transitions": False}
@@ -29,6 +34,9 @@ WITHOUT_MEANING: dict[str, dict[str, Any]] = {
 """Parameters of CRFsuite's own way to the optimum, and its defaults, which are taken without a word."""
 
 _POSITIVE = ("c", "variance", "gamma")
+_STRENGTHS = ("c1", "c2", *_POSITIVE)
+_LEAST, _MOST = 1e-100, 1e100  # of strengths: beyond, what is made of them overflows
+_FLAGS = ("all_possible_states", "all_possible_transitions", "error_sensitive", "averaging")
 _NAMES = tuple(dict.fromkeys(name for table in (USED, WITHOUT_MEANING) for known in table.values() for name in known))
 
 
@@ -45,31 +53,50 @@ class Plan:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Plan:
         """What the parameters of a CRF ask for; a parameter that is None has its default."""
-        algorithm = given["algorithm"] or "lbfgs"
-        if algorithm not in USED:
+        algorithm = "lbfgs" if given["algorithm"] is None else given["algorithm"]
+        if not isinstance(algorithm, str) or algorithm not in USED:
             raise ValueError(f"algorithm={algorithm!r}; it must be one of {', '.join(USED)}.")
         _check_files(given)
         used = _SHARED | USED[algorithm]
         for name in _NAMES:
             if given[name] is not None and name not in used:
                 _check_without_meaning(algorithm, name, given[name])
-        plan = cls(algorithm, {name: used[name] if given[name] is None else given[name] for name in used})
-        plan._check_values()
-        return plan
+        values = {name: used[name] if given[name] is None else _checked(name, given[name]) for name in used}
+        return cls(algorithm, values)
 
-    def _check_values(self) -> None:
-        for name, value in self.values.items():
-            if name == "pa_type" and value not in (0, 1, 2):
-                raise ValueError(f"pa_type={value!r}; it must be 0 (without slack), 1 (PA-I) or 2 (PA-II).")
-            if name == "max_iterations" and value is not None and not (isinstance(value, int) and value > 0):
-                raise ValueError(f"max_iterations={value!r}; it must be a whole number above 0, or None.")
-            if isinstance(value, bool) or value is None:
-                continue
-            if not isinstance(value, Real):
-                raise TypeError(f"{name}={value!r}; it must be a number.")
-            number = float(value)
-            if (name != "min_freq" and not number >= 0.0) or (name in _POSITIVE and not number > 0.0):
-                raise ValueError(f"{name}={value!r}; it must be {'above 0' if name in _POSITIVE else '0 or larger'}.")
+
+def _checked(name: str, value: Any) -> Any:
+    """The value as a number of Python."""
+    if name == "max_iterations":
+        return positive_int(value, name)
+    if not isinstance(value, Real | np.bool_):
+        raise TypeError(f"{name}={value!r}; it must be {'True or False' if name in _FLAGS else 'a number'}.")
+    if name in _FLAGS:
+        if value not in (0, 1):
+            raise ValueError(f"{name}={value!r}; it must be True or False.")
+        return bool(value)
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r}; it must be a number.")
+    if name == "pa_type":
+        if value not in (0, 1, 2):
+            raise ValueError(f"pa_type={value!r}; it must be 0 (without slack), 1 (PA-I) or 2 (PA-II).")
+        return int(value)
+    return _number(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if (name != "min_freq" and not number >= 0.0) or (name in _POSITIVE and not number > 0.0):
+        raise ValueError(f"{name}={value!r}; it must be {'above 0' if name in _POSITIVE else '0 or larger'}.")
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}; it must be finite.")
+    if name in _STRENGTHS and number and not _LEAST <= number <= _MOST:
+        least = f"{_LEAST:g}" if name in _POSITIVE else f"0, or {_LEAST:g}"
+        raise ValueError(f"{name}={value!r}; it must be {least} or larger, and {_MOST:g} at the most.")
+    return number
 
 
 def _check_without_meaning(algorithm: str, name: str, value: Any) -> None:
@@ -79,7 +106,7 @@ def _check_without_meaning(algorithm: str, name: str, value: Any) -> None:
         raise ValueError(
             f"{name}={value!r} does not belong to algorithm={algorithm!r}, but to {' and '.join(owners)}. Leave it out."
         )
-    if value != known[name]:
+    if not np.array_equal(value, known[name]):
         raise ValueError(
             f"{name}={value!r} steers the way of CRFsuite's {algorithm} to its optimum. casimir finds the same optimum "
             "by dual steps, which have no such parameter: leave it out, and say with delta how close to stop."
