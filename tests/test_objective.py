@@ -345,6 +345,23 @@ def test_arguments_of_the_wrong_kind_are_refused(change: dict[str, Any], message
         cs.Objective(**(arguments | change))
 
 
+@PATHS
+def test_weights_of_examples_are_shares_whatever_their_scale(native: bool) -> None:
+    parts = chain_parts(n=3, lengths=(1, 3))
+    shares, w = np.array([1.0, 0.5, 3.0]), points(parts)[1]
+
+    def value(scale: float) -> float:
+        plain = parts.objective(LAM, native=native)
+        arguments = plain.model, plain.structure, plain.loss, plain.y, plain.penalty
+        return cs.Objective(*arguments, scale * shares, native=native).value(w)
+
+    for scale in (1e-90, 1e-10, 1e10, 1e90):
+        assert value(scale) == pytest.approx(value(1.0), rel=1e-12)
+    for scale, total in ((5e307, "inf"), (1e200, "4.5e\\+200"), (1e-320, "4.5e-320")):  # inf: all shares would be 0
+        with pytest.raises(ValueError, match=f"sample_weight adds up to {total}; it must be 1e-100 at the least"):
+            value(scale)
+
+
 def test_a_cost_stands_for_a_hinge_loss_and_a_number_for_a_ridge() -> None:
     parts = tiny_parts()
     given = cs.Objective(parts.model, parts.structure, parts.cost, parts.y, 0.1)

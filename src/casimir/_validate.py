@@ -15,6 +15,7 @@ from casimir.scores import FloatArray, IntArray, offsets_of
 
 _SMALL = 4096  # entries
 _TOO_LARGE = 2**62  # leaves room in an int64 of the core
+_LEAST_SUM, _LARGEST_SUM = 1e-100, 1e100  # of weights of examples
 
 
 def positive_int(value: Any, name: str) -> int:
@@ -37,6 +38,25 @@ def positive_float(value: Any, name: str) -> float:
     if not (number > 0 and math.isfinite(number)):
         raise ValueError(f"{name}={value!r}; it must be finite and larger than 0.")
     return number
+
+
+def weights_of(given: Any, n: int, name: str = "sample_weight") -> FloatArray:
+    """float64[n]: weights of n examples, 0 or larger. They may all be 0; else their sum is one to divide by."""
+    weights = np.asarray(given)
+    if weights.dtype.kind not in "fiub" or weights.shape != (n,):
+        raise ValueError(f"{name} has shape {list(weights.shape)}; it must be {n} numbers, one per example.")
+    weights = weights.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] is {weights[bad[0]]}; weights must be finite, 0 or larger.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if weights.any() and not _LEAST_SUM <= total <= _LARGEST_SUM:
+        raise ValueError(
+            f"{name} adds up to {total:g}; it must be {_LEAST_SUM:g} at the least and {_LARGEST_SUM:g} at the most. "
+            "Divide the weights by their mean."
+        )
+    return weights
 
 
 def as_float(x: Any, name: str) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from casimir._arrays import dot
 from casimir._outputs import Outputs, ShardedOutputs, as_outputs
-from casimir._validate import positive_int
+from casimir._validate import positive_int, weights_of
 from casimir.duality import DualPoint
 from casimir.losses import Loss, as_loss
 from casimir.models.base import Linearization, ScoreModel, is_linear, layout_of, linearize
@@ -403,13 +403,7 @@ class Objective:
 
 def checked_weights(sample_weight: Any, n: int) -> FloatArray:
     """float64[n]: the weights of n examples, 0 or larger and one at least above."""
-    weights = np.asarray(sample_weight)
-    if weights.dtype.kind not in "fiub" or weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {list(weights.shape)}; it must be {n} numbers, one per example.")
-    weights = weights.astype(np.float64)
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-    if len(bad):
-        raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}; weights must be finite, 0 or larger.")
+    weights = weights_of(sample_weight, n)
     if not weights.any():
         raise ValueError("sample_weight is zero everywhere; at least one example must count.")
     return weights

@@ -19,6 +19,7 @@ from casimir.estimators.constraints import LabelRules
 from casimir.estimators.predictor import ChainPredictor
 from casimir.estimators.span_schemes import scheme_mask
 from casimir.estimators.spans import spans_of
+from casimir.persistence import load_folder, save_folder
 from casimir.structures.automaton import StateTable
 
 ONCE = cs.Automaton({"none": {"B-x": "one", "*": "none"}, "one": {"B-x": None, "*": "one"}})
@@ -31,6 +32,13 @@ APART = cs.Automaton(
     }
 )
 """Between two spans of type y there are two other labels at least."""
+
+
+def ring(states: int) -> cs.Automaton:
+    """Every label leads on to the next state."""
+    return cs.Automaton({q: {"*": (q + 1) % states} for q in range(states)})
+
+
 CLASSES = ("B-x", "B-y", "I-x", "I-y", "O")
 SENTENCES = ["Ada Lee met Bob", "Bob slept", "Paris is large", "Ada saw New York City", "a cat ran", "Leeds"]
 TAGS = ["B-x I-x O O", "B-x O", "B-y O O", "B-x O B-y I-y I-y", "O O O", "B-y"]
@@ -177,6 +185,14 @@ def test_final_states_say_where_a_sentence_may_end() -> None:
         (lambda: cs.Automaton({"a": {"O": "b"}}), ValueError, r"steps\['a'\]\['O'\] is 'b', which is no state"),
         (lambda: cs.Automaton({"a": {"*": "a"}}, start="b"), ValueError, "start is 'b', which is no state"),
         (lambda: cs.Automaton({"a": {"*": "a"}}, final=["c"]), ValueError, "final is 'c', which is no state"),
+        (lambda: cs.Automaton({"a": {"*": ["a"]}}), ValueError, r"steps\['a'\]\['\*'\] is \['a'\], which is no state"),
+        (lambda: cs.Automaton({"a": {"*": "a"}}, start=["a"]), ValueError, r"start is \['a'\], which is no state"),
+        (lambda: cs.Automaton({"a": {"*": "a"}}, final="a"), TypeError, "final is 'a'; it must be a list of states"),
+        (lambda: cs.Automaton({0: {"*": 0}}, final=0), TypeError, "final is 0; it must be a list"),  # type: ignore[arg-type]
+        (lambda: cs.Automaton({"a": {"*": "a"}}, final=[None]), ValueError, "final is None, which is no state"),
+        (lambda: cs.Automaton({None: {"*": None}}), ValueError, "name it otherwise"),
+        (lambda: ring(2**15).table([0]).unfolded, ValueError, "more than 16,384 pairs of a label and the state after"),
+        (lambda: ring(199).table([0]) & ring(211).table([0]), ValueError, "more than 16,384 pairs"),
         (lambda: cs.SequenceTagger(constraints=cs.Automaton({0: {"Q": 0}})).fit(X, Y), ValueError, "step for 'Q'"),
         (lambda: cs.SequenceTagger(constraints=cs.Automaton({0: {"O": 0}})).fit(X, Y), ValueError, r"'B-x' at token 0"),
         (lambda: cs.AutomatonChain(2, automaton=3), TypeError, "automaton is a int"),
@@ -211,6 +227,21 @@ def test_a_saved_tagger_has_its_automaton(constraints: Any, tmp_path: Path) -> N
 def test_damaged_automata_are_refused(steps: Any, final: Any) -> None:
     with pytest.raises(ValueError, match=r"it must be|there are 2"):
         StateTable.checked(steps, final, 5)
+
+
+def test_a_small_model_cannot_ask_for_large_tables_of_states(tmp_path: Path) -> None:
+    """Pairs of states take the square of what the file holds of them."""
+    cs.SequenceTagger(constraints=ONCE, n_features=64).fit(X, Y).save(tmp_path / "model")
+    kind, meta, arrays = load_folder(tmp_path / "model")
+    for states, fits in ((900, True), (3000, False)):
+        steps = (np.arange(states)[:, None] + np.arange(5)) % states
+        given = {"automaton_steps": steps.astype(np.int64), "automaton_final": np.ones(states, dtype=np.bool_)}
+        save_folder(tmp_path / f"{states}", kind, meta, {**arrays, **given})
+        if fits:
+            assert len(cs.load(tmp_path / f"{states}").predict(X)) == len(X)
+            continue
+        with pytest.raises(ValueError, match=r"describes an automaton of .* MB"):
+            cs.load(tmp_path / f"{states}")
 
 
 def test_the_parameters_of_a_saved_tagger_are_plain_json(tmp_path: Path) -> None:

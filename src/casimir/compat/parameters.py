@@ -80,7 +80,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "pa_type":
         if value not in (0, 1, 2):
             raise ValueError(f"pa_type={value!r}; it must be 0 (without slack), 1 (PA-I) or 2 (PA-II).")
-        return int(value)
+        return int(float(value))
     return _number(name, value)
 
 

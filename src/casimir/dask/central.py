@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from casimir._arrays import combine
-from casimir._validate import positive_int
+from casimir._validate import positive_float, positive_int
 from casimir.dask.blocks import PieceBlocks, check_dual
 from casimir.dask.objective import SpreadObjective
 from casimir.dask.pieces import Held
@@ -49,6 +49,8 @@ class Central:
     def __post_init__(self) -> None:
         positive_int(self.rounds, "rounds")
         positive_int(self.cached_passes, "cached_passes")
+        if self.kappa is not None:
+            positive_float(self.kappa, "kappa")
 
     def run(self, objective: Objective, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         if not isinstance(objective, SpreadObjective):

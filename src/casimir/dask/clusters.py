@@ -20,16 +20,19 @@ def connected(given: Any) -> Iterator[Client]:
     """
     if given is None:
         try:
-            yield get_client()
+            client = get_client()
         except ValueError:
             raise ValueError(
                 "client=None is the Dask client of this process, and there is none. Give a Client, the address of a "
                 "scheduler such as 'tcp://host:8786', or 'local:4'."
             ) from None
+        check_versions(client)
+        yield client
         return
     if not isinstance(given, str):
         if not callable(getattr(given, "submit", None)) or not callable(getattr(given, "gather", None)):
             raise TypeError(f"client={given!r}; it must be a Dask client, the address of a scheduler, or 'local:4'.")
+        check_versions(given)
         yield given
         return
     if given.startswith("local:"):
@@ -44,7 +47,21 @@ def connected(given: Any) -> Iterator[Client]:
     except (OSError, ValueError) as error:
         raise ValueError(f"There is no Dask scheduler at {given!r} ({error}).") from None
     with client:
+        check_versions(client)
         yield client
+
+
+def check_versions(client: Client) -> None:
+    """Raise where another casimir is installed on a worker than here, or none."""
+    told = client.get_versions(check=False, packages=["casimir"])
+    own = told["client"]["packages"]["casimir"]
+    for address, one in sorted(told["workers"].items()):
+        found = one["packages"]["casimir"]
+        if own is not None and found != own:
+            raise RuntimeError(
+                f"The worker at {address} has {f'casimir {found}' if found else 'no casimir'}, and this process has "
+                f"casimir {own}. Install the same on all workers."
+            )
 
 
 def count_of(given: str) -> int:

@@ -16,6 +16,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from casimir.dask import work
+from casimir.dask.clusters import check_versions
 from casimir.dask.pieces import Facts
 from casimir.dask.vectors import Sent
 from casimir.scores import FloatArray
@@ -264,6 +265,9 @@ class Crew(Team):
                     ) from error
                 _log.info("a worker was lost (%s); the round is done again", type(error).__name__)
                 self.traffic.redone += 1
+            except Exception:
+                check_versions(self.client)  # of workers that have come since
+                raise
 
     def _mend(self) -> None:
         """Pieces that were lost for good are made again on the workers that are left."""

@@ -54,6 +54,7 @@ def minimize(
     The others are those of `casimir.minimize`, and so is the result, with its certified gap.
     """
     with connected(client) as one:
+        pieces = _listed(pieces)
         crew = crew_of(one, pieces, loss)
         whole = [piece for piece in pieces if isinstance(piece, Piece)]
         objective = SpreadObjective(crew, loss, penalty, (lambda: whole) if len(whole) == len(pieces) else None)
@@ -95,10 +96,16 @@ def solver_for(solver: str | Solver, objective: SpreadObjective) -> Solver:
     return Sharded() if objective.whole is None else Central()
 
 
-def crew_of(client: Client, pieces: Sequence[Piece | Future], loss: Any) -> Crew:
-    """The workers that hold the pieces."""
+def _listed(pieces: Any) -> list[Any]:
     if isinstance(pieces, Piece | Future):
         raise TypeError("pieces is a single one; give a list of them, several for each worker.")
+    if not isinstance(pieces, Iterable):
+        raise TypeError(f"pieces is a {type(pieces).__name__}; it must be a list of pieces, several for each worker.")
+    return list(pieces)
+
+
+def crew_of(client: Client, pieces: Sequence[Piece | Future], loss: Any) -> Crew:
+    """The workers that hold the pieces."""
     for k, one in enumerate(pieces):
         if not isinstance(one, Piece | Future):
             raise TypeError(f"pieces[{k}] is a {type(one).__name__}; it must be a Piece, or a Dask future of one.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._validate import weights_of
 from casimir.losses import Loss
 from casimir.models.base import layout_of
 from casimir.objective import Objective
@@ -34,6 +35,14 @@ class Piece:
     structure: Any
     y: Any
     sample_weight: Any = None
+
+    def __post_init__(self) -> None:
+        for name, needed, such in (("model", "n_examples", "LinearChainModel"), ("structure", "select", "Chain")):
+            given = getattr(self, name)
+            if not hasattr(given, needed):
+                raise TypeError(f"{name} is a {type(given).__name__}; it must be a {name} such as a {such}.")
+        if self.sample_weight is not None and not weights_of(self.sample_weight, self.model.n_examples).any():
+            raise ValueError("sample_weight of a piece is zero everywhere; leave the piece out.")
 
     @property
     def weight(self) -> float:
@@ -76,6 +85,8 @@ class Held:
     """
 
     def __init__(self, piece: Piece, loss: Loss, threads: int) -> None:
+        if not isinstance(piece, Piece):
+            raise TypeError(f"A future of a piece gave a {type(piece).__name__}; it must give a casimir.dask.Piece.")
         self.piece, self.loss, self.threads = piece, loss, threads
         self.kept: Any = None
         self.lock = threading.Lock()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from distributed import Client, Future
 
 from casimir._outputs import Outputs
+from casimir._validate import positive_int, weights_of
 from casimir.dask.optimize import OfClient, origin_of
 from casimir.dask.pieces import Held, Piece, nbytes_of
 from casimir.dask.vectors import narrowed
@@ -95,11 +97,9 @@ def _of_lists(client: Client, X: Any, y: Any, sample_weight: Any, n_features: in
     packed = X if isinstance(X, PackedSequences) else pack(X, n_features)
     labels = LabelSequences.of(y, packed.offsets)
     _check_labels(labels)
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weights is not None and weights.shape != (len(packed),):
-        raise ValueError(f"sample_weight has shape {list(weights.shape)}; it must be {len(packed)} numbers.")
+    weights = None if sample_weight is None else weights_of(sample_weight, len(packed))
     threads = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
-    count = min(max(SHARDS, threads) if shards is None else shards, len(packed))
+    count = min(max(SHARDS, threads) if shards is None else positive_int(shards, "shards"), len(packed))
     cuts = np.searchsorted(packed.offsets, np.linspace(0, packed.n_tokens, count + 1))
     cuts = np.maximum.accumulate(np.maximum(cuts, np.arange(count + 1)))  # a shard has a sentence at the least,
     cuts = np.minimum(cuts, len(packed) - np.arange(count, -1, -1))  # as have those after it
@@ -162,18 +162,24 @@ def read_shard(given: Any) -> Sentences:
 
 def pack_shard(given: Any, n_features: int) -> Sentences:
     """(X, y), (X, y, sample_weight), or a list of (tokens, labels)."""
-    weights = None
+    sample_weight = None
     if isinstance(given, tuple) and len(given) in (2, 3):
-        X, y = given[:2]
-        weights = np.asarray(given[2], dtype=np.float64) if len(given) == 3 and given[2] is not None else None
+        X, y, sample_weight = (*given, None)[:3]
     else:
-        pairs = list(given)
+        pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
         if not pairs:
             raise ValueError("A partition of the bag is empty; call bag.repartition, or leave the empty ones out.")
+        for one in pairs:
+            if not isinstance(one, tuple | list) or len(one) != 2:
+                raise TypeError(
+                    f"A shard has {reprlib.repr(one)}; it must be (X, y), (X, y, sample_weight), or a list of (tokens, "
+                    "labels)."
+                )
         X, y = [tokens for tokens, _ in pairs], [labels for _, labels in pairs]
     packed = pack(X, n_features)
     labels = LabelSequences.of(y, packed.offsets)
     _check_labels(labels)
+    weights = None if sample_weight is None else weights_of(sample_weight, len(packed))
     return Sentences(packed, tuple(labels.distinct), narrowed(labels.numbers), weights)
 
 
@@ -195,8 +201,8 @@ def hold_sentences(sentences: Sentences, features: UsedFeatures, classes: tuple[
 def piece_of(sentences: Sentences, features: UsedFeatures, classes: tuple[Label, ...]) -> Piece:
     """Examples of an objective: chains over the features in use."""
     X = features.numbered(sentences.X)
-    place = {(type(label), label): j for j, label in enumerate(classes)}
-    table = np.array([place[type(label), label] for label in sentences.distinct], dtype=np.int64)
+    place = {label: j for j, label in enumerate(classes)}
+    table = np.array([place[label] for label in sentences.distinct], dtype=np.int64)
     y = Outputs(table[sentences.numbers], X.offsets)
     return Piece(LinearChainModel(X, len(classes)), Chain(len(classes)), y, sentences.weights)
 

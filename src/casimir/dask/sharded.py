@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from casimir._arrays import aligned_zeros, combine, dot
-from casimir._validate import positive_int
+from casimir._validate import positive_float, positive_int
 from casimir.dask.blocks import PieceBlocks, check_dual
 from casimir.dask.objective import SpreadObjective
 from casimir.dask.pieces import Held
@@ -50,10 +51,10 @@ class Sharded:
 
     def __post_init__(self) -> None:
         positive_int(self.rounds, "rounds")
-        if self.cached_passes < 0:
-            raise ValueError(f"cached_passes={self.cached_passes}; it must be 0 or larger.")
-        if self.kappa is not None and not self.kappa > 0.0:
-            raise ValueError(f"kappa={self.kappa}; it must be positive, or None for the default.")
+        if not isinstance(self.cached_passes, Integral) or self.cached_passes < 0:
+            raise ValueError(f"cached_passes={self.cached_passes!r}; it must be a whole number, 0 or larger.")
+        if self.kappa is not None:
+            positive_float(self.kappa, "kappa")
 
     def run(self, objective: Any, w0: FloatArray, monitor: Monitor, rng: np.random.Generator) -> None:
         if not isinstance(objective, SpreadObjective):

@@ -92,11 +92,16 @@ class SequenceTagger(OrdinaryTagger):
         features, classes = _numbering(looks)
         loss, total = self._loss_of(classes), sum(one.weight for one in looks)
         self.lam_ = self._default_lam(total, is_step=False) if self.lam is None else number_of(self.lam, "lam")
-        crew = Crew(client, shards.origins, lambda sentences: (hold_sentences, sentences, features, classes, loss))
+        used = [k for k, one in enumerate(looks) if one.weight]  # a shard whose sentences count nothing is of no use
+        if not used:
+            raise ValueError("sample_weight is zero everywhere; at least one example must count.")
+        origins = [shards.origins[k] for k in used]
+        crew = Crew(client, origins, lambda sentences: (hold_sentences, sentences, features, classes, loss))
 
         def whole() -> list[Piece]:
             assert shards.whole is not None
-            return [piece_of(one, features, classes) for one in shards.whole()]
+            every = shards.whole()
+            return [piece_of(every[k], features, classes) for k in used]
 
         objective = SpreadObjective(crew, loss, self._penalty(), None if shards.whole is None else whole)
 

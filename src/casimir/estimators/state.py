@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from casimir._limits import check_matrix
 from casimir._validate import positive_float
 from casimir.estimators.constraints import LabelRules
 from casimir.estimators.names import FeatureNames
@@ -151,7 +152,9 @@ def _automaton(arrays: Mapping[str, np.ndarray], n_labels: int) -> StateTable | 
     if steps is None and final is None:
         return None
     try:
-        return StateTable.checked(steps, final, n_labels)
+        table = StateTable.checked(steps, final, n_labels)
+        check_matrix(8 * table.n_wide**2, table.steps.nbytes, "an automaton")
+        return table
     except (TypeError, ValueError) as error:
         raise ValueError(f"the model file is damaged: its automaton is none: {error}") from None
 

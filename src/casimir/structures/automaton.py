@@ -12,7 +12,7 @@ import numpy as np
 from casimir.scores import IntArray
 from casimir.structures.base import split_flat
 from casimir.structures.masks import BoolArray
-from casimir.structures.unfolded import Unfolded
+from casimir.structures.unfolded import Unfolded, check_size
 
 ANY = "*"
 State = Hashable
@@ -46,13 +46,21 @@ class Automaton:
         for state, row in self.steps.items():
             if not isinstance(row, Mapping):
                 raise TypeError(f"steps[{state!r}] is a {type(row).__name__}; it must be {{label: next state}}.")
+        if None in self.steps:
+            raise ValueError(
+                "steps has a state None, which is what stands where a label must not come; name it otherwise."
+            )
         start = next(iter(self.steps)) if self.start is None else self.start
+        if self.final is not None and (isinstance(self.final, str | bytes) or not isinstance(self.final, Iterable)):
+            raise TypeError(f"final is {self.final!r}; it must be a list of states, or None for all.")
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "final", None if self.final is None else tuple(self.final))
         named = [("start", start), *(("final", state) for state in self.final or ())]
         named += [(f"steps[{q!r}][{label!r}]", to) for q, row in self.steps.items() for label, to in row.items()]
         for place, state in named:
-            if state is not None and state not in self.steps:
+            if state is None and place != "final":
+                continue
+            if not _is_key(state, self.steps):
                 raise ValueError(f"{place} is {state!r}, which is no state; steps has {list(self.steps)}.")
 
     def __eq__(self, other: object) -> bool:
@@ -92,6 +100,13 @@ class Automaton:
         )
 
 
+def _is_key(thing: Any, steps: Mapping[State, Any]) -> bool:
+    try:
+        return thing in steps
+    except TypeError:  # it cannot be a key at all
+        return False
+
+
 @dataclass(frozen=True, eq=False)
 class StateTable:
     """An automaton whose states and labels are numbers; state 0 is the first.
@@ -128,11 +143,18 @@ class StateTable:
     def n_labels(self) -> int:
         return int(self.steps.shape[1])
 
+    @property
+    def n_wide(self) -> int:
+        """Pairs of a label and a state after it."""
+        labels = np.broadcast_to(np.arange(self.n_labels), self.steps.shape)
+        return len(np.unique((self.steps * self.n_labels + labels)[self.steps >= 0]))
+
     def __and__(self, other: StateTable) -> StateTable:
         """The automaton of what both accept; its states are the pairs that can be reached."""
         number, pairs = {(0, 0): 0}, [(0, 0)]
         rows: list[list[int]] = []
         for a, b in pairs:  # grows on the way
+            check_size(len(pairs) - 1)
             rows.append([])
             for to in zip(self.steps[a].tolist(), other.steps[b].tolist(), strict=True):
                 if min(to) >= 0 and to not in number:

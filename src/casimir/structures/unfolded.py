@@ -10,6 +10,17 @@ import numpy as np
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.structures.masks import BoolArray
 
+_MOST = 2**14  # wide labels: their square is kept for all pairs of them
+
+
+def check_size(n_wide: int) -> None:
+    """Raise where an automaton has too many pairs of labels and states for a chain over them."""
+    if n_wide > _MOST:
+        raise ValueError(
+            f"the automaton has more than {_MOST:,} pairs of a label and the state after it, and oracles take the "
+            "square of that. Give one with fewer states."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Unfolded:
@@ -43,6 +54,7 @@ class Unfolded:
         wide = sorted(set(steps))
         if not wide:
             raise ValueError("the automaton has no step from its first state: no sequence of labels is valid.")
+        check_size(len(wide))
         label, state = (np.array(part, dtype=np.int64) for part in zip(*wide, strict=True))
         pairs = table[state].take(label, axis=1) == state
         first, last = table[0, label] == state, final[state]
