@@ -41,6 +41,28 @@ def test_spans_of_plain_text_know_their_characters() -> None:
     assert corpus.text[span["start_char"] : span["end_char"]] == "New York"
 
 
+def test_an_array_of_records_is_not_taken_for_columns() -> None:
+    for text in ('[{"tokens": ["a"], "tags": ["O"]}]', '\n[\n  {\n "tokens": ["a"]}]'):
+        with pytest.raises(ValueError, match="one record per line"):
+            is_json_lines(text)
+    assert not is_json_lines("[ O\n{ O\n")
+
+
+@pytest.mark.parametrize(
+    "field", ["1e308", "1e-400", "-0.0", "1" * 400, '"\\ud83d\\ude00"', '"\\u2028\\u0000"', "[[[[{}]]]]"]
+)
+def test_what_other_fields_hold_is_written_as_json_again(field: str) -> None:
+    text = f'{{"x": {field}, "tokens": ["\\ud83d\\ude00", "a\\nb"], "tags": ["O", "O"]}}'
+    [line] = format_json_lines(parse_json_lines(text, labelled=True), [["O", "O"]])
+    assert line.encode().count(b"\n") == 1
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    found = json.loads(line, parse_constant=refuse)
+    assert (found["x"], found["tokens"]) == (json.loads(field), ["\U0001f600", "a\nb"])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -52,6 +74,14 @@ def test_spans_of_plain_text_know_their_characters() -> None:
         ('{"tokens": ["a"], "tags": [3]}', "numbers need their names"),
         ('{"tokens": ["a"], "tags": ["O", "O"]}', "1 tokens but 2 tags"),
         ("\n", "holds no sentences"),
+        ('{"tokens": ["a"], "tags": ["O"], "x": NaN}', "NaN is no number"),
+        ('{"tokens": ["a"], "tags": ["O"], "x": [{"y": -1e999}]}', "-1e999 is no number that a float holds"),
+        ('{"tokens": ["a"], "tokens": ["b"], "tags": ["O"]}', "'tokens' is there twice"),
+        ('{"tokens": ["a"], "tags": ["O"], "x": {"y": 1, "y": 2}}', "'y' is there twice"),
+        ('{"tokens": ["a"], "tags": ["O"], "x": "\\ud83d"}', "half of a surrogate pair"),
+        ('{"tokens": ["a\\udc00"], "tags": ["O"]}', "line 1: half of a surrogate pair"),
+        (f'{{"tokens": ["a"], "tags": ["O"], "x": {"9" * 5000}}}', "line 1: not JSON"),
+        (f'{{"tokens": ["a"], "tags": ["O"], "x": {"[" * 9999}{"]" * 9999}}}', "line 1: not JSON"),
     ],
 )
 def test_bad_lines_are_named(text: str, message: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +16,15 @@ from casimir.tasks.text import numbered_lines
 TOKENS, TAGS, SPANS = "tokens", "tags", "spans"
 
 
+_ARRAY = re.compile(r"\[\s*\{\s*\"")
+
+
 def is_json_lines(text: str) -> bool:
-    return text.removeprefix("\ufeff").lstrip().startswith("{")
+    """Whether it begins with a record. An array of records is an error: it would be read as columns."""
+    begun = text.removeprefix("\ufeff").lstrip()
+    if _ARRAY.match(begun):
+        raise ValueError("the file is one array of JSON; give one record per line, as jq -c '.[]' FILE writes them")
+    return begun.startswith("{")
 
 
 def parse_json_lines(text: str, *, labelled: bool, name: str = "input", has_spans: bool | None = None) -> Corpus:
@@ -63,12 +73,35 @@ def _span(corpus: Corpus, i: int, span: Any) -> dict[str, Any]:
 
 def _record(line: str, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        found = _JSON.decode(line)
+        if "\\u" in line:
+            json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair
+    except UnicodeEncodeError:
+        raise ValueError(f"{where}: half of a surrogate pair, such as \\ud83d alone, is no character") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: not JSON ({error})") from None
     if not isinstance(found, dict):
         raise ValueError(f'{where}: not a record; a line is {{"tokens": [...], "tags": [...]}}')
     return found
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if not math.isfinite(found):
+        raise ValueError(f"{number} is no number that a float holds")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return found
+
+
+_JSON = json.JSONDecoder(parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once)
+"""What is read is written again, so that it has to be JSON, which has neither NaN nor infinity."""
 
 
 def _sentence(record: Mapping[str, Any], labelled: bool, where: str) -> Sentence:
