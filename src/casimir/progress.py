@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # rich is loaded when there is something to show
     from rich.progress import Progress as Bar
 
 Metric = Callable[[Any], float]
+_BESIDE = 4  # columns of the live line that its text does not have: what turns, and blanks
 
 
 class Progress:
@@ -59,14 +60,16 @@ class Progress:
     def __call__(self, row: TraceRow, predictor: Any) -> None:
         self.last = {name: metric(predictor) for name, metric in self._metrics.items()}
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=self._line(row, styled=True))
+            fits = len(self._line(row, styled=False)) + _BESIDE <= self._console.width
+            self._bar.update(self._bar.task_ids[0], description=self._line(row, styled=True, short=not fits))
         else:
             self._console.print(self._line(row, styled=False), highlight=False, markup=False, soft_wrap=True)
 
-    def _line(self, row: TraceRow, *, styled: bool) -> str:
+    def _line(self, row: TraceRow, *, styled: bool, short: bool = False) -> str:
         name, value = ("certified gap", row.gap) if row.prox_gradient is None else ("prox-gradient", row.prox_gradient)
+        name, objective = (name.split()[-1], "F") if short else (name, "objective")
         measure = f"{name} [bold]{value:.1e}[/]" if styled else f"{name} {value:.1e}"
-        parts = [f"epoch {row.epoch:2d}", f"objective {row.objective:.5f}", measure]
+        parts = [f"epoch {row.epoch:2d}", f"{objective} {row.objective:.5f}", measure]
         parts += [f"{name} {value:.4f}" for name, value in self.last.items()]
         parts += self.more()
         return "  ".join(parts) if styled else "  ".join([*parts, f"{row.seconds:.1f} s"])

@@ -184,7 +184,7 @@ def test_appending_and_info_tell_what_is_there(tmp_path: Path, file: Path) -> No
     packed(zipped, "--out", tmp_path / "p", "-q", "--append")
     packed(NEWS.heldout, "--out", tmp_path / "q", "-q", "--like", tmp_path / "p")
     packed(NEWS.heldout, "--out", tmp_path / "r", "-q")
-    refused("other settings (lexicons)", "pack", "--merge", tmp_path / "p", tmp_path / "r", "--out", tmp_path / "s")
+    refused("text (lexicons)", "pack", "--merge", tmp_path / "p", tmp_path / "r", "--out", tmp_path / "s")
     packed("--merge", tmp_path / "p", tmp_path / "q", "--out", tmp_path / "s", "-q")
     twice = cs.open_pack(tmp_path / "p")
     assert (len(twice), twice.n_tokens) == (2 * len(once), 2 * once.n_tokens)

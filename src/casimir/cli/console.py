@@ -114,8 +114,11 @@ _EXPECTED = (ValueError, TypeError, OSError, ImportError, ArithmeticError, Memor
 
 
 def sentence_of(error: Exception) -> str:
-    """What is said of an error: its own words where it has them, its kind where it is not one that casimir raises."""
-    words = " ".join(str(error).split())
+    """What is said of an error: its own words where it has them, its kind where it is not one that casimir raises.
+
+    Those of the system about files come with names, and with a number that Python puts in front; ours go without."""
+    own = error.strerror if isinstance(error, OSError) and error.filename is None else None
+    words = " ".join((own or str(error)).split())
     if isinstance(error, _EXPECTED) and words:
         return words
     if isinstance(error, MemoryError):

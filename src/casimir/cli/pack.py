@@ -138,12 +138,21 @@ def _pack(files: list[Path], folder: Path, given: dict[str, Any]) -> None:
     made = pack_files(files, folder, recipe, append=append, like=like)
     if not quiet:
         spent = time.perf_counter() - began
-        say(
-            err(),
-            f"Packed {numbered(len(made), 'sentences')} of {numbered(made.n_tokens, 'tokens')} in {spent:.1f} s",
-            "green",
-        )
+        n, tokens = _added(made)
+        told = f"Packed {numbered(n, 'sentences')} of {numbered(tokens, 'tokens')} in {spent:.1f} s"
+        say(err(), told, "green")
         _tell_size(made)
+
+
+def _added(pack: Pack) -> tuple[int, int]:
+    """The sentences and tokens of the last packing, which may have been cut short and gone on."""
+    n, tokens = len(pack) - pack.manifest.before, 0
+    left = n
+    for entry in reversed(pack.entries):
+        if left <= 0:
+            break
+        left, tokens = left - entry.sequences, tokens + entry.tokens
+    return n, tokens
 
 
 def _merge(folders: list[Path], out_: Path, given: dict[str, Any]) -> None:
@@ -159,7 +168,9 @@ def _merge(folders: list[Path], out_: Path, given: dict[str, Any]) -> None:
 
 
 def _tell_size(made: Pack) -> None:
-    say(err(), f"Wrote {numbered(len(made.entries), 'shards')}, {made.nbytes / 1e6:,.1f} MB, to {made.folder}", "green")
+    grown = f" of {len(made):,} sentences" if made.manifest.before else ""
+    held = f"{numbered(len(made.entries), 'shards')}{grown}, {made.nbytes / 1e6:,.1f} MB"
+    say(err(), f"The pack {made.folder} has {held}" if grown else f"Wrote {held}, to {made.folder}", "green")
 
 
 def _show(folder: Path, check: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from casimir.features import PackedSequences
 from casimir.packs.pack import Pack, Shard, open_pack
-from casimir.packs.writer import PackWriter, Piece, check_alike
+from casimir.packs.writer import PackWriter, Piece, difference
 from casimir.vocabulary import Vocabulary
 
 
@@ -33,15 +33,7 @@ def merge(packs: Iterable[Pack | str | os.PathLike[str]], out: str | os.PathLike
     (2, ('LOC', 'O'))
     """
     opened = [one if isinstance(one, Pack) else open_pack(one) for one in packs]
-    if not opened:
-        raise ValueError("merge needs at least one pack.")
-    for one in opened:
-        if not one.is_complete:
-            raise ValueError(
-                f"The pack '{one.folder}' is incomplete. Give the command that packed it again, then merge."
-            )
-        if one.folder.resolve() == Path(out).resolve():
-            raise ValueError(f"'{out}' cannot be merged into itself. Give append=True and the other packs.")
+    check_mergeable(opened, out)
     first = opened[0].manifest
     wanted = replace(
         first,
@@ -53,8 +45,6 @@ def merge(packs: Iterable[Pack | str | os.PathLike[str]], out: str | os.PathLike
         source=[entry.sha256 for one in opened for entry in one.entries],
     )
     growing = None if first.vocabulary is None else Vocabulary()
-    for one in opened:
-        check_alike(opened[0].folder, wanted, one.manifest)
     with PackWriter(out, wanted, append=append, vocabulary=growing) as writer:
         skip = writer.done
         for one in opened:
@@ -66,6 +56,26 @@ def merge(packs: Iterable[Pack | str | os.PathLike[str]], out: str | os.PathLike
                     writer.add_shard(numbers.of(shard.shards[0]))
         writer.finish()
     return open_pack(out)
+
+
+def check_mergeable(packs: Sequence[Pack], out: str | os.PathLike[str]) -> None:
+    """Raise unless all are complete, fit together, and lie elsewhere."""
+    if not packs:
+        raise ValueError("merge needs at least one pack.")
+    first = packs[0]
+    for one in packs:
+        if not one.is_complete:
+            raise ValueError(
+                f"The pack '{one.folder}' is incomplete. Give the command that packed it again, then merge."
+            )
+        if one.folder.resolve() == Path(out).resolve():
+            raise ValueError(f"'{out}' cannot be merged into itself. Give append=True and the other packs.")
+        differs = difference(first.manifest, one.manifest)
+        if differs is not None:
+            raise ValueError(
+                f"'{first.folder}' and '{one.folder}' cannot be merged: they differ in {differs}. Pack the text of one "
+                "with the settings of the other; `casimir pack --like` takes what it has learnt about words as well."
+            )
 
 
 class _Numbers:

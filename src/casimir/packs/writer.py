@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,7 @@ class PackWriter:
     goes_on      a complete pack that is there already is that of an earlier call which was cut short, see `is_ahead`
     shard_bytes  a shard is written once its features take that much
     seed         of the order of sentences within a shard
+    around       the pack that this one lies in, by which errors go; None: it is one of its own
     """
 
     def __init__(
@@ -54,8 +56,9 @@ class PackWriter:
         shard_bytes: int = SHARD_BYTES,
         vocabulary: Vocabulary | None = None,
         seed: int = 0,
+        around: Path | None = None,
     ) -> None:
-        self.folder, self._shard_bytes, self._seed = Path(folder), shard_bytes, seed
+        self.folder, self._shard_bytes, self._seed, self._around = Path(folder), shard_bytes, seed, around
         self._pieces: list[Piece] = []
         self._held = self._tokens = 0
         with ExitStack() as claim:
@@ -163,11 +166,13 @@ class PackWriter:
             (self.folder / old.file).unlink(missing_ok=True)
 
     def _failed(self, error: OSError) -> OSError:
-        held = self.manifest
+        held = self.manifest if self._around is None else read_manifest(self._around)
+        is_limit = error.errno == errno.EFBIG
         return type(error)(
             error.errno,
-            f"A shard could not be written to '{self.folder}' ({error.strerror or error}). The pack there is marked "
-            f"incomplete and holds {held.n_sequences} sequences in {len(held.shards)} shards. Free some space and give "
+            f"A shard could not be written to '{self.folder}' ({error.strerror or error}). The pack in "
+            f"'{self._around or self.folder}' is marked incomplete and holds {held.n_sequences} sequences in "
+            f"{len(held.shards)} shards. {'Raise the limit (ulimit -f)' if is_limit else 'Free some space'} and give "
             "the same command again: it goes on from there",
         )
 
@@ -224,25 +229,27 @@ def is_ahead(inner: Path, outer: Path) -> bool:
 
 def check_alike(folder: Path, found: Manifest, wanted: Manifest) -> None:
     """Raise where a pack and what is to be added to it have different settings."""
+    differs = difference(found, wanted)
+    if differs is not None:
+        raise ValueError(
+            f"'{folder}' holds a pack that differs from what is asked for in {differs}. Give the same settings, or "
+            "another folder."
+        )
+
+
+def difference(found: Manifest, wanted: Manifest) -> str | None:
+    """What two packs differ in that has to be the same in all shards of a pack."""
     for name in sorted({*found.about, *wanted.about}):
         if found.about.get(name) != wanted.about.get(name):
-            raise ValueError(
-                f"'{folder}' holds a pack of text with other settings ({name}) than those asked for. Give the same "
-                "settings, or another folder."
-            )
+            return f"the settings of its text ({name})"
     for name in ("hash_version", "separator", "weighted"):
         if getattr(found, name) != getattr(wanted, name):
-            raise ValueError(
-                f"'{folder}' holds a pack with {name} {getattr(found, name)!r}, and {getattr(wanted, name)!r} is asked "
-                "for. Give the same settings, or another folder."
-            )
+            return f"{name} ({getattr(found, name)!r} and {getattr(wanted, name)!r})"
     if found.hash_version is not None and found.n_features != wanted.n_features:
-        raise ValueError(
-            f"'{folder}' holds a pack with {found.n_features} hash buckets, and {wanted.n_features} are asked for. "
-            "Give the same number, or another folder."
-        )
+        return f"the number of hash buckets ({found.n_features} and {wanted.n_features})"
     if (found.labels is None) != (wanted.labels is None):
-        raise ValueError(f"'{folder}' holds a pack {'without' if found.labels is None else 'with'} labels.")
+        return "labels, which only one of them has"
+    return None
 
 
 def _known_names(folder: Path, manifest: Manifest) -> Vocabulary:

@@ -103,9 +103,13 @@ class PackedText:
 
 def with_alone(pack: Pack, text: PackedText) -> list[Pack]:
     """The pack, and the one inside it of the same sentences without their documents, where there is one."""
-    if not text.has_documents:
+    alone = open_pack(pack.folder / ALONE) if text.has_documents else None
+    if not len(pack) or (alone is not None and not len(alone)):
+        raise ValueError(
+            f"The pack '{pack.folder}' was cut short before its first shard. Give the command that packed it again."
+        )
+    if alone is None:
         return [pack]
-    alone = open_pack(pack.folder / ALONE)
     is_same = alone.manifest.about == pack.manifest.about
     if pack.is_complete and alone.is_complete and (alone.labels, len(alone)) != (pack.labels, len(pack)):
         is_same = False

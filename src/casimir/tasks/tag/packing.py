@@ -16,6 +16,7 @@ from casimir.estimators.saved_tagger import given_tagger
 from casimir.metrics.schemes import Scheme
 from casimir.packs import Pack, merge, open_pack
 from casimir.packs.manifest import FILE
+from casimir.packs.merge import check_mergeable
 from casimir.packs.writer import SHARD_BYTES, PackWriter, Piece, is_ahead, new_manifest
 from casimir.tasks.tag.blocks import BLOCK, BlockReader
 from casimir.tasks.tag.boost import best_boost, boosted
@@ -120,7 +121,7 @@ def pack_files(
     with ExitStack() as writing:
         makers: list[_Maker] = []
         for k, folder in enumerate(folders):
-            makers.append(_Maker(folder, *given, k == 1 and ahead, k == 0 and has_documents))
+            makers.append(_Maker(folder, *given, out if k else None, k == 1 and ahead, k == 0 and has_documents))
             writing.enter_context(makers[-1].writer)
         _make_all(makers, files, recipe, scheme)
         for maker in reversed(makers):  # a pack is complete once what lies in it is
@@ -142,6 +143,7 @@ def _make_all(makers: Sequence[_Maker], files: Sequence[Path], recipe: Recipe, s
 def merge_packs(folders: Sequence[Path], out: Path, *, append: bool = False) -> Pack:
     """Packs as one, with what lies in them."""
     packs = [open_pack(folder) for folder in folders]
+    check_mergeable(packs, out)
     about = [one.manifest.about for one in packs]
     alone = [folder / ALONE for folder, one in zip(folders, about, strict=True) if one.get("has_documents") is True]
     if alone and len(alone) < len(packs):
@@ -170,6 +172,7 @@ class _Maker:
         about: Mapping[str, Any],
         source: list[str],
         append: bool,
+        around: Path | None,
         goes_on: bool,
         documents: bool,
     ) -> None:
@@ -182,6 +185,7 @@ class _Maker:
             shard_bytes=recipe.shard_bytes,
             vocabulary=Vocabulary() if recipe.n_features is None else None,
             seed=recipe.seed,
+            around=around,
         )
 
     def take(self, tokens: Tokens, numbers: np.ndarray, tags: Sequence[str]) -> None:
