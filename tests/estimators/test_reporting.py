@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -90,7 +91,7 @@ def begins_spans(labels: list[str]) -> bool:
 CONSTRAINTS = {
     "detected": ("auto", begins_spans),
     "named": ("IOB2", begins_spans),
-    "pairs": (NO_INSIDE_AFTER_O, lambda y: ("O", "I-PER") not in zip(y, y[1:], strict=False)),
+    "pairs": (NO_INSIDE_AFTER_O, lambda y: ("O", "I-PER") not in itertools.pairwise(y)),
     "automaton": (ONE_PERSON, has_one_person),
     "both": (["auto", ONE_PERSON], lambda y: begins_spans(y) and has_one_person(y)),
 }

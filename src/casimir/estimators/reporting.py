@@ -83,8 +83,8 @@ def _check_known(gold: LabelSequences) -> None:
             i, position = gold.first_place(j)
             given = "None" if label is None else f"a set of {len(label)}"
             raise ValueError(
-                f"y[{i}][{position}] is {given}, and a report needs the one right label of every token; leave sentences "
-                "that are not fully labelled out."
+                f"y[{i}][{position}] is {given}, and a report needs the one right label of every token; leave out "
+                "sentences that are not fully labelled."
             )
 
 
