@@ -49,6 +49,15 @@ nb::object soft_loss(const Nodes& nodes, const Ints& offsets, const EdgeScores& 
                        });
 }
 
+nb::object log_sum(const Nodes& nodes, const Ints& offsets, const EdgeScores& edges, double mu, int threads) {
+  const auto checked = ChainOracles::batch(nodes, offsets, edges);
+  check_mu(mu);
+  std::vector<double> sums(checked.examples);
+  without_gil([&] { casimir::chain_log_sum(checked.batch, mu, threads, sums.data()); });
+  check_values(sums);
+  return make_array(std::move(sums), {checked.examples});
+}
+
 nb::object best_spans(const Nodes& nodes, const Ints& offsets, const EdgeScores& edges,
                       const InArray<bool, nb::ndim<2>>& begins, const Ints& types, double mu, int threads) {
   const auto checked = ChainOracles::batch(nodes, offsets, edges);
@@ -75,6 +84,8 @@ void bind_chain(nb::module_& m) {
       nb::arg("edges").noconvert(), nb::arg("y").noconvert(), nb::arg("mu"), nb::arg("threads"),
       "(mu logsumexp(score / mu) - score(y) f64[n], its gradient by nodes f64[N, L] and by edges f64[N - n, L, L], or, "
       "where they are shared, by the matrix f64[n, L, L] of each example).");
+  m.def("chain_log_sum", &log_sum, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
+        nb::arg("edges").noconvert(), nb::arg("mu"), nb::arg("threads"), "f64[n]: mu logsumexp(score / mu).");
   m.def("chain_best_spans", &best_spans, nb::arg("nodes").noconvert(), nb::arg("offsets").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("begins").noconvert(), nb::arg("types").noconvert(), nb::arg("mu"),
         nb::arg("threads"),

@@ -1,6 +1,7 @@
 #include "chain/linear_chain.hpp"
 
 #include "base/chunk_memory.hpp"
+#include "oracles.hpp"
 #include "token_features.hpp"
 
 namespace {
@@ -67,6 +68,21 @@ nb::object linear_chain_scores(Ints offsets, Ints indptr, Indices indices, nb::o
   return make_array(std::move(scores), {tokens, labels});
 }
 
+nb::object linear_chain_topk(const casimir::Problem& problem, Vector w, std::int64_t k, std::optional<double> mu,
+                             int threads) {
+  const auto* chain = dynamic_cast<const casimir::LinearChain*>(&problem);
+  if (!chain) throw std::invalid_argument("problem has no chains.");
+  if (static_cast<std::int64_t>(w.size()) != chain->n_params()) throw std::invalid_argument("w has the wrong size.");
+  check_k(k);
+  if (mu) check_mu(*mu);
+  std::vector<double> sums(mu ? static_cast<std::size_t>(chain->n_examples()) : 0);
+  auto top =
+      without_gil([&] { return chain->topk(w.data(), k, mu.value_or(1.0), threads, mu ? sums.data() : nullptr); });
+  check_values(sums);
+  const std::size_t size = sums.size();
+  return nb::make_tuple(topk_arrays(std::move(top)), make_array(std::move(sums), {size}));
+}
+
 }  // namespace
 
 void bind_linear_chain(nb::module_& m) {
@@ -84,4 +100,7 @@ void bind_linear_chain(nb::module_& m) {
         nb::arg("indices").noconvert(), nb::arg("values").none(), nb::arg("n_features"), nb::arg("n_labels"),
         nb::arg("w").noconvert(), nb::arg("threads"),
         "f64[tokens, labels]: scores of the labels of all tokens, those of the first and last label included.");
+  m.def("linear_chain_topk", &linear_chain_topk, nb::arg("problem"), nb::arg("w").noconvert(), nb::arg("k"),
+        nb::arg("mu").none(), nb::arg("threads"),
+        "(what chain_topk gives, mu logsumexp(score / mu) f64[n], or f64[0] without mu), fixed scores included.");
 }

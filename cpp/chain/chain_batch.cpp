@@ -1,7 +1,9 @@
 #include "chain/chain_batch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
@@ -48,7 +50,15 @@ class PaddedChain {
     return *first;
   }
 
-  /// mu logsumexp(score / mu), and marginals with padded rows.
+  /// mu logsumexp(score / mu)
+  double log_sum(double mu) {
+    work_.resize(static_cast<std::size_t>(3 * p_ * shape_.stride));
+    const double value = forbids() ? std::numeric_limits<double>::quiet_NaN()
+                                   : ops_.log_sum(shape_, p_, u_.data(), transitions(), potentials_, mu, work_.data());
+    return std::isnan(value) ? expect(mu) : value;
+  }
+
+  /// The same, and marginals with padded rows.
   double expect(double mu) {
     const std::int64_t block = shape_.labels * shape_.stride;
     work_.resize(static_cast<std::size_t>(3 * p_ * shape_.stride));
@@ -74,6 +84,16 @@ class PaddedChain {
   const double* best() const { return best_.data(); }
 
  private:
+  /// Whether a score is -inf; the padding is, and does not count.
+  bool forbids() const {
+    const auto has = [&](const std::vector<double>& rows) {
+      for (std::size_t row = 0; row < rows.size(); row += static_cast<std::size_t>(shape_.stride))
+        if (std::find(&rows[row], &rows[row] + shape_.labels, -kInf) != &rows[row] + shape_.labels) return true;
+      return false;
+    };
+    return has(u_) || has(to_);
+  }
+
   void pad_edges(const double* edges, std::int64_t count) {
     const std::int64_t stride = shape_.stride, labels = shape_.labels, block = labels * stride;
     to_.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 0) * block), -kInf);
@@ -126,6 +146,16 @@ TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int thr
       chain.max_tables();
       kbest.run(chain.ops(), chain.shape(), chain.length(), chain.transitions(), chain.beta(), chain.best(), k, mu, k);
       out.add(kbest.count(), kbest.values(), kbest.labels(0), chain.length());
+    }
+  });
+}
+
+void chain_log_sum(const ChainBatch& batch, double mu, int threads, double* sums) {
+  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    PaddedChain chain(batch);
+    for (std::int64_t i = begin; i < end; ++i) {
+      chain.load(i);
+      sums[i] = chain.log_sum(mu);
     }
   });
 }

@@ -24,6 +24,8 @@ struct ChainBatch {
 
 void chain_max(const ChainBatch&, int threads, double* values, std::int64_t* labels);
 TopKBatch chain_topk(const ChainBatch&, std::int64_t k, double mu, int threads);
+/// sums[i] = mu logsumexp(score / mu), the value of `chain_expect` alone.
+void chain_log_sum(const ChainBatch&, double mu, int threads, double* sums);
 void chain_expect(const ChainBatch&, double mu, int threads, double* values, double* nodes, double* edges);
 
 /// losses[i] = mu logsumexp(score / mu) - score(y), y: [N] labels of all chains, and its gradient by the scores: nodes

@@ -196,24 +196,28 @@ struct LinearChain::Oracles {
   double expected_cost() const { return chain.expected_cost(i, seen); }
 
   BestList best(std::int64_t k, double mu) {
+    pull(k + 1, mu, k);
+    return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
+  }
+  void pull(std::int64_t k, double mu, std::int64_t labelled) {
     const Lattice lattice = run();
     chain.max_product(p, lattice, work);
-    work.kbest.run(lattice.ops, lattice.shape, p, lattice.edges, work.beta.data(), work.best.data(), k + 1, mu, k);
-    return {work.kbest.values(), work.kbest.count(), work.kbest.exact()};
+    work.kbest.run(lattice.ops, lattice.shape, p, lattice.edges, work.beta.data(), work.best.data(), k, mu, labelled);
   }
   void add(std::int64_t j, double weight, double* marginals) const {
     chain.add_output(p, labels_of(j), weight, marginals);
   }
   double cost(std::int64_t j) const { return chain.cost_of(i, labels_of(j)); }
 
- private:
-  Lattice run() const { return chain.lattice(p, work.u.data(), chain.transitions(work), work); }
   const std::int32_t* labels_of(std::int64_t j) const {
     if (!chain.unfolding_) return work.kbest.labels(j);
     work.path.resize(static_cast<std::size_t>(p));
     chain.unfolding_.fold(p, work.kbest.labels(j), work.path.data());
     return work.path.data();
   }
+
+ private:
+  Lattice run() const { return chain.lattice(p, work.u.data(), chain.transitions(work), work); }
 };
 
 Answer LinearChain::oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& workspace,
@@ -310,6 +314,27 @@ void LinearChain::decode(const double* w, int threads, std::int64_t* labels, dou
       score_example(i, view, work);
       values[i] = best_path(p, work);
       std::copy_n(work.path.begin(), p, labels + data_.offsets[i]);
+    }
+  });
+}
+
+TopKBatch LinearChain::topk(const double* w, std::int64_t k, double mu, int threads, double* sums) const {
+  return joined_chunks<TopKBatch>(n_examples(), threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
+    ChainWorkspace work;
+    const WeightView view{w};
+    load_weights(view, work);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t p = length(i);
+      score_example(i, view, work);
+      Oracles oracles{*this, i, p, work};
+      oracles.pull(k, kInf, k);
+      out.counts.push_back(work.kbest.count());
+      out.values.insert(out.values.end(), work.kbest.values(), work.kbest.values() + work.kbest.count());
+      for (std::int64_t j = 0; j < work.kbest.count(); ++j) {
+        const std::int32_t* labels = oracles.labels_of(j);
+        out.labels.insert(out.labels.end(), labels, labels + p);
+      }
+      if (sums) sums[i] = oracles.expect(mu, nullptr);
     }
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/spare.hpp"
+#include "base/topk_batch.hpp"
 #include "chain/edge_features.hpp"
 #include "chain/kbest.hpp"
 #include "chain/unfolding.hpp"
@@ -42,6 +43,8 @@ class LinearChain final : public LinearTokens {
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   void decode(const double* w, int threads, std::int64_t* labels, double* values) const override;
+  /// The k best outputs of every example, fixed scores included; with sums, sums[i] = mu logsumexp(score / mu).
+  TopKBatch topk(const double* w, std::int64_t k, double mu, int threads, double* sums) const;
   /// Chains of many labels run in groups.
   void pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
                      std::span<double> gradient, std::vector<char>& done) const override;

@@ -1,84 +1,17 @@
 // Oracles of chains against the enumeration of all outputs.
-#include <functional>
 #include <limits>
 
-#include "chain/chain_batch.hpp"
-#include "testing.hpp"
+#include "chains.hpp"
 
 using namespace testing;
 
 namespace {
 
-struct Instance {
-  int labels;
-  bool shared;
-  std::vector<std::int64_t> offsets;
-  std::vector<double> nodes, edges;
-
-  casimir::ChainBatch batch() const {
-    return {nodes.data(), offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, edges.data(), shared, labels};
-  }
-  std::int64_t length(std::size_t i) const { return offsets[i + 1] - offsets[i]; }
-  std::size_t node(std::size_t i, std::int64_t t, std::int64_t y) const {
-    return static_cast<std::size_t>((offsets[i] + t) * labels + y);
-  }
-  std::size_t edge(std::size_t i, std::int64_t t, std::int64_t y, std::int64_t z) const {
-    const std::int64_t first = shared ? 0 : offsets[i] - static_cast<std::int64_t>(i) + t;
-    return static_cast<std::size_t>((first * labels + y) * labels + z);
-  }
-};
-
-/// Two chains of length p and one of length 1. With ties, the scores are small integers and all sums are exact.
-Instance make_instance(int labels, std::int64_t p, bool shared, bool ties, Random& random) {
-  Instance chain{labels, shared, {0, p, p + 1, 2 * p + 1}, {}, {}};
-  chain.nodes = random.uniforms((2 * p + 1) * labels, -2.0, 2.0);
-  chain.edges = random.uniforms((shared ? 1 : 2 * (p - 1)) * labels * labels, -2.0, 2.0);
-  if (ties) {
-    for (double& value : chain.nodes) value = std::round(value);
-    for (double& value : chain.edges) value = std::round(value);
-  }
-  return chain;
-}
-
-struct Output {
-  double score;
-  std::vector<std::int64_t> labels;
-};
-
-/// A share of all scores is -inf.
-void forbid(Instance& chain, double share, Random& random) {
-  for (double& value : chain.nodes)
-    if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
-  for (double& value : chain.edges)
-    if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
-}
-
-/// All allowed outputs of example i, best first, equal scores in lexicographic order.
-std::vector<Output> enumerate(const Instance& chain, std::size_t i) {
-  std::vector<Output> outputs;
-  std::vector<std::int64_t> y(static_cast<std::size_t>(chain.length(i)));
-  const std::function<void(std::size_t, double)> extend = [&](std::size_t t, double score) {
-    if (t == y.size()) {
-      if (score > -INFINITY) outputs.push_back({score, y});
-      return;
-    }
-    for (std::int64_t l = 0; l < chain.labels; ++l) {
-      y[t] = l;
-      const auto position = static_cast<std::int64_t>(t);
-      const double step = t ? chain.edges[chain.edge(i, position - 1, y[t - 1], l)] : 0.0;
-      extend(t + 1, score + chain.nodes[chain.node(i, position, l)] + step);
-    }
-  };
-  extend(0, 0.0);
-  std::stable_sort(outputs.begin(), outputs.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
-  return outputs;
-}
-
 void check_labels(const std::int64_t* actual, const std::vector<std::int64_t>& expected) {
   for (std::size_t t = 0; t < expected.size(); ++t) check_equal(actual[t], expected[t]);
 }
 
-void check_max_and_topk(const Instance& chain, const std::vector<std::vector<Output>>& all) {
+void check_max_and_topk(const ChainInstance& chain, const std::vector<std::vector<ChainOutput>>& all) {
   std::vector<double> values(all.size());
   std::vector<std::int64_t> labels(static_cast<std::size_t>(chain.offsets.back()));
   casimir::chain_max(chain.batch(), 2, values.data(), labels.data());
@@ -99,10 +32,10 @@ void check_max_and_topk(const Instance& chain, const std::vector<std::vector<Out
   }
 }
 
-void check_max_marginals(const Instance& chain, const std::vector<std::vector<Output>>& all) {
+void check_max_marginals(const ChainInstance& chain, const std::vector<std::vector<ChainOutput>>& all) {
   std::vector<double> expected(chain.nodes.size(), -INFINITY), actual(chain.nodes.size());
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (const Output& output : all[i])
+    for (const ChainOutput& output : all[i])
       for (std::int64_t t = 0; t < chain.length(i); ++t) {
         double& best = expected[chain.node(i, t, output.labels[static_cast<std::size_t>(t)])];
         best = std::max(best, output.score);
@@ -112,19 +45,22 @@ void check_max_marginals(const Instance& chain, const std::vector<std::vector<Ou
     expected[j] > -INFINITY ? check_close(actual[j], expected[j], 1e-12) : check(actual[j] == -INFINITY);
 }
 
-void check_expect(const Instance& chain, const std::vector<std::vector<Output>>& all, double mu) {
+void check_expect(const ChainInstance& chain, const std::vector<std::vector<ChainOutput>>& all, double mu) {
   const auto labels = static_cast<std::size_t>(chain.labels);
   const std::size_t n_edges = static_cast<std::size_t>(chain.offsets.back()) - all.size();
   std::vector<double> nodes(chain.nodes.size()), edges(n_edges * labels * labels, 0.0), values(all.size());
   casimir::chain_expect(chain.batch(), mu, 2, values.data(), nodes.data(), edges.data());
+  std::vector<double> sums(all.size());
+  casimir::chain_log_sum(chain.batch(), mu, 2, sums.data());
   std::vector<double> expected_nodes(nodes.size(), 0.0), expected_edges(edges.size(), 0.0);
-  Instance separate = chain;  // marginals of edges are never shared
+  ChainInstance separate = chain;  // marginals of edges are never shared
   separate.shared = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     double sum = 0.0;
-    for (const Output& output : all[i]) sum += std::exp((output.score - all[i][0].score) / mu);
+    for (const ChainOutput& output : all[i]) sum += std::exp((output.score - all[i][0].score) / mu);
     check_close(values[i], all[i][0].score + mu * std::log(sum), 1e-12);
-    for (const Output& output : all[i]) {
+    check_close(sums[i], all[i][0].score + mu * std::log(sum), 1e-12);
+    for (const ChainOutput& output : all[i]) {
       const double weight = std::exp((output.score - all[i][0].score) / mu) / sum;
       for (std::int64_t t = 0; t < chain.length(i); ++t) {
         const std::int64_t y = output.labels[static_cast<std::size_t>(t)];
@@ -144,16 +80,16 @@ void check_expect(const Instance& chain, const std::vector<std::vector<Output>>&
 }
 
 /// The loss of some output and its gradient, from the oracle that gives both parts.
-void check_soft_loss(const Instance& chain, const std::vector<std::vector<Output>>& all, double mu) {
+void check_soft_loss(const ChainInstance& chain, const std::vector<std::vector<ChainOutput>>& all, double mu) {
   const auto block = static_cast<std::size_t>(chain.labels * chain.labels);
   const std::size_t n = all.size(), n_edges = static_cast<std::size_t>(chain.offsets.back()) - n;
   std::vector<double> nodes(chain.nodes.size()), edges(n_edges * block), values(n);
   casimir::chain_expect(chain.batch(), mu, 2, values.data(), nodes.data(), edges.data());
-  Instance separate = chain;
+  ChainInstance separate = chain;
   separate.shared = false;
   std::vector<std::int64_t> y;
   for (std::size_t i = 0; i < n; ++i) {
-    const Output& output = all[i][all[i].size() / 2];
+    const ChainOutput& output = all[i][all[i].size() / 2];
     values[i] -= output.score;
     for (std::int64_t t = 0; t < chain.length(i); ++t) {
       y.push_back(output.labels[static_cast<std::size_t>(t)]);
@@ -175,10 +111,10 @@ void check_soft_loss(const Instance& chain, const std::vector<std::vector<Output
   for (std::size_t j = 0; j < edge_out.size(); ++j) check_close(edge_out[j], edge_expected[j], 1e-12);
 }
 
-void check_all(const Instance& chain) {
-  std::vector<std::vector<Output>> all;
+void check_all(const ChainInstance& chain) {
+  std::vector<std::vector<ChainOutput>> all;
   for (std::size_t i = 0; i + 1 < chain.offsets.size(); ++i) {
-    all.push_back(enumerate(chain, i));
+    all.push_back(all_outputs(chain, i));
     if (all.back().empty()) return;  // nothing is allowed: not for the core to judge
   }
   check_max_and_topk(chain, all);
@@ -192,7 +128,7 @@ void check_all(const Instance& chain) {
 /// Two groups of labels that no pair joins: the left half of the tokens prefers one, the right half the other, so that
 /// messages from the two sides agree less and less. With a slope of 0 all outputs are equally likely.
 void check_groups(int labels, std::int64_t p, double slope) {
-  Instance chain{labels, true, {0, p}, std::vector<double>(static_cast<std::size_t>(p * labels), 0.0), {}};
+  ChainInstance chain{labels, true, {0, p}, std::vector<double>(static_cast<std::size_t>(p * labels), 0.0), {}};
   chain.edges.assign(static_cast<std::size_t>(labels * labels), 0.0);
   for (std::int64_t y = 0; y < labels; ++y) {
     for (std::int64_t z = 0; z < labels; ++z)
@@ -202,6 +138,9 @@ void check_groups(int labels, std::int64_t p, double slope) {
   std::vector<double> nodes(chain.nodes.size()), edges(static_cast<std::size_t>((p - 1) * labels * labels));
   double value = 0.0;
   casimir::chain_expect(chain.batch(), 1.0, 1, &value, nodes.data(), edges.data());
+  double sum = 0.0;
+  casimir::chain_log_sum(chain.batch(), 1.0, 1, &sum);
+  check_close(sum, value, 1e-12);
   const double each = std::log(labels / 2), half = slope * static_cast<double>(p / 2);  // p and labels are even
   check_close(value, half + static_cast<double>(p) * each + std::log(2.0), 1e-12);
   for (const double node : nodes) check_close(node, 1.0 / labels, 1e-9);
@@ -225,7 +164,7 @@ void test_chain() {
     for (const bool shared : {true, false})
       for (const bool ties : {false, true})
         for (const double share : {0.0, 0.1, 0.6}) {
-          Instance chain = make_instance(size.labels, size.length, shared, ties, random);
+          ChainInstance chain = make_chains(size.labels, size.length, shared, ties, random);
           forbid(chain, share, random);
           check_all(chain);
         }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "chain/chain_batch.hpp"
 #include "problems.hpp"
 #include "solve/epochs.hpp"
 
@@ -107,6 +108,26 @@ void check_all_tokens(const casimir::LinearChain& chain, Random& random) {
   }
 }
 
+/// The best outputs and log sums are those of the oracles of plain scores.
+void check_topk(const casimir::LinearChain& chain, std::int64_t k, double mu, Random& random) {
+  const std::vector<double> w = random.uniforms(chain.n_params(), -1.0, 1.0);
+  const std::int64_t n = chain.n_examples(), labels = chain.shape().labels;
+  std::vector<double> nodes(static_cast<std::size_t>(chain.output_offset(n) * labels)), edges;
+  chain.all_token_scores(w.data(), 1, nodes.data());
+  casimir::ChainWorkspace work;
+  chain.load_weights({w.data()}, work);
+  for (std::int64_t y = 0; y < labels; ++y)
+    edges.insert(edges.end(), &work.to[0] + y * chain.shape().stride, &work.to[0] + y * chain.shape().stride + labels);
+  const casimir::ChainBatch batch{nodes.data(), chain.data().offsets, n, edges.data(), true, static_cast<int>(labels)};
+  std::vector<double> sums(static_cast<std::size_t>(n)), expected_sums(sums);
+  const casimir::TopKBatch top = chain.topk(w.data(), k, mu, 2, sums.data());
+  const casimir::TopKBatch expected = casimir::chain_topk(batch, k, std::numeric_limits<double>::infinity(), 1);
+  casimir::chain_log_sum(batch, mu, 1, expected_sums.data());
+  check(top.values == expected.values && top.counts == expected.counts && top.labels == expected.labels);
+  check(chain.topk(w.data(), k, mu, 1, nullptr).values == top.values);
+  for (std::size_t i = 0; i < sums.size(); ++i) check_close(sums[i], expected_sums[i], 1e-12);
+}
+
 /// Answers and gradients of chains that run in groups are those of chains one by one, for which marginals are kept.
 /// Wide weights send some chains out of their group.
 void check_groups(const casimir::LinearChain& chain, const Smoothing& smoothing, double width, Random& random) {
@@ -146,6 +167,8 @@ void test_linear_chain() {
       check_fixed_scores(problem, random);
       check_single_tokens(problem, random);
       check_all_tokens(problem, random);
+      check_topk(problem, 6, 0.8, random);
+      check_topk(without_fixed(problem), 6, 0.8, random);
       check_scatter_ranges(problem, random);
       check_touched(problem, random);
       check_scales(problem, {SmoothingKind::kL2, 5, 0.8}, random);

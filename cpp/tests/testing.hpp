@@ -95,6 +95,7 @@ void test_chunk_memory();
 void test_lanes();
 void test_interval_heap();
 void test_chain();
+void test_chain_spans();
 void test_linear_chain();
 void test_candidates();
 void test_classes();

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._frames import is_frame, not_numbers
 from casimir._validate import all_finite
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
@@ -30,7 +31,7 @@ def pack_matrices(sequences: Iterable[Any], n_columns: int | None = None) -> tup
             )
         n_columns = sequence.shape[1] if n_columns is None else n_columns
         _check_shape(sequence.shape, i, n_columns)
-        row_counts, columns, entries = _entries(sequence)
+        row_counts, columns, entries = _entries(sequence, i)
         if not all_finite(entries):
             raise ValueError(f"sequence {i} has entries that are NaN or infinite; they must be finite.")
         lengths.append(len(row_counts))
@@ -44,7 +45,7 @@ def pack_matrices(sequences: Iterable[Any], n_columns: int | None = None) -> tup
     return (offsets, indptr, np.concatenate(indices), None if (flat == 1.0).all() else flat), n_columns
 
 
-def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _entries(matrix: Any, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(entries of every row, their columns uint32, their values float32 or float64), columns in ascending order."""
     if hasattr(matrix, "tocsr"):
         rows = matrix.tocsr(copy=True)
@@ -53,7 +54,9 @@ def _entries(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.diff(rows.indptr).astype(np.int64), rows.indices.astype(np.uint32), _as_float(rows.data)
     array = np.asarray(matrix)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"a sequence is a matrix of {array.dtype}; it must hold numbers.")
+        if is_frame(matrix):
+            raise not_numbers(i)
+        raise TypeError(f"sequence {i} is a matrix of {array.dtype}; it must hold numbers.")
     places = array != 0
     return places.sum(axis=1, dtype=np.int64), np.nonzero(places)[1].astype(np.uint32), _as_float(array[places])
 

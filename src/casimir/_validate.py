@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from casimir._frames import is_frame
 from casimir._outputs import Outputs
 from casimir.scores import FloatArray, IntArray, offsets_of
 
@@ -98,7 +99,7 @@ def _not_finite(array: FloatArray, name: str) -> str:
 
 def sequence_of(x: Any, name: str) -> Sequence[Any]:
     """x itself if it has one entry per example."""
-    if isinstance(x, str | bytes | dict) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
+    if isinstance(x, str | bytes | dict) or is_frame(x) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
         raise TypeError(f"{name} is a {type(x).__name__}; it must be a list with one entry per example.")
     if isinstance(x, np.ndarray) and x.ndim == 0:
         raise TypeError(f"{name} is a scalar; it must be a list with one entry per example.")

@@ -20,6 +20,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from casimir._arrays import frozen
+from casimir._frames import check_no_frame
 from casimir._matrices import is_matrix, pack_matrices
 from casimir._native import core
 from casimir.scores import ragged_rows
@@ -218,8 +219,8 @@ def pack(
         )
     if isinstance(sequences, PackedSequences):
         return _as_packed(sequences, n_features, vocabulary)
-    is_table = hasattr(sequences, "columns")  # of pandas, which would be read as the names of its columns
-    if isinstance(sequences, str | bytes | Mapping) or is_table or not isinstance(sequences, Iterable):
+    check_no_frame(sequences)
+    if isinstance(sequences, str | bytes | Mapping) or not isinstance(sequences, Iterable):
         raise TypeError(
             f"{type(sequences).__name__} is no list of sequences, each a list of tokens. For a single sequence write "
             "[sequence]."

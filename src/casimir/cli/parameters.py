@@ -23,7 +23,9 @@ ModelFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Model folder."
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="What to read, in the format of the training data; - is stdin.", show_default=False
+        metavar="FILE",
+        help="What to read, in the format of the training data; - is stdin, for text.",
+        show_default=False,
     ),
 ]
 Output = Annotated[

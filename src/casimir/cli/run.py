@@ -130,7 +130,7 @@ def evaluate(using: Using, file: Path, json: bool, options: Mapping[str, Any]) -
     data = task.read(file, True, given)
     others = {path.name: load(path) for path in sorted((using.model / BASELINES).glob("*")) if path.is_dir()}
     scores = _scores(task, model, others, task.featurise(model, data, given), given)
-    section = Section("", f"{_count(task, data)} in {file}", scores)
+    section = Section("", f"{_count(task, data)} in {'stdin' if str(file) == '-' else file}", scores)
     if json:
         write_json({"model": str(using.model), "file": str(file), **section.figures()})
     else:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from casimir._frames import check_dicts, check_no_frame
 from casimir.compat import certified, online
 from casimir.compat.attributes import SEPARATOR, pack_with_zeros, without_zeros
 from casimir.compat.log import TrainingLog, holdout_scores
@@ -155,7 +156,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> np.ndarray:
         """The best labels of every sentence, as an array of objects."""
-        return np.array(self._fitted().predict(list(X)), dtype=object)
+        return np.array(self._fitted().predict(_sentences(X)), dtype=object)
 
     def predict_single(self, xseq: Sequence[Any]) -> list[Label]:
         """The best labels of one sentence."""
@@ -163,7 +164,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def predict_marginals(self, X: Any) -> np.ndarray:
         """For every token of every sentence a dict {label: probability}, as an array of objects."""
-        return np.array(self._fitted().marginals(list(X)), dtype=object)
+        return np.array(self._fitted().marginals(_sentences(X)), dtype=object)
 
     def predict_marginals_single(self, xseq: Sequence[Any]) -> list[dict[Label, float]]:
         """For every token of one sentence a dict {label: probability}."""
@@ -171,7 +172,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
-        return flat_accuracy_score(y, self._fitted().predict(list(X)))
+        return flat_accuracy_score(y, self._fitted().predict(_sentences(X)))
 
     @property
     def classes_(self) -> list[Label] | None:
@@ -227,11 +228,18 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self._model
 
 
+def _sentences(X: Any) -> list[Any]:
+    check_no_frame(X)
+    sentences = list(X)
+    check_dicts(sentences)
+    return sentences
+
+
 def _packed(X: Any, y: Any) -> tuple[PackedSequences, LabelSequences]:
     """The sentences that have tokens, and their labels."""
     if isinstance(X, PackedSequences):
         return X, LabelSequences.of(y, X.offsets)
-    X, y = list(X), list(y)
+    X, y = _sentences(X), list(y)
     full = [i for i, sentence in enumerate(X) if len(sentence) or (i < len(y) and len(y[i]))]
     if len(full) < len(X) and len(X) == len(y):
         X, y = [X[i] for i in full], [y[i] for i in full]
@@ -243,7 +251,7 @@ def _packed(X: Any, y: Any) -> tuple[PackedSequences, LabelSequences]:
 
 def _holdout(X: Any, y: Any, classes: tuple[Label, ...], packed: PackedSequences) -> Any:
     """The scores on held-out sentences, as a function of the weights in training."""
-    full = [(sentence, labels) for sentence, labels in zip(X, y, strict=True) if len(sentence)]
+    full = [(sentence, labels) for sentence, labels in zip(_sentences(X), y, strict=True) if len(sentence)]
     sentences = pack([sentence for sentence, _ in full], None, vocabulary=packed.vocabulary, separator=SEPARATOR)
 
     def predict(w: FloatArray) -> list[list[Label]]:

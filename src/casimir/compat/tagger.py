@@ -71,7 +71,7 @@ class Tagger:
         output = np.array([place[label] for label in yseq])
         chain = Chain(len(predictor.classes))
         scores = LinearChainModel(self.model.pack([current]), len(predictor.classes)).scores(predictor.w)
-        return float(np.exp(chain.score_of(scores, [output])[0] - chain.expect(scores, 1.0).value[0]))
+        return float(np.exp(chain.score_of(scores, [output])[0] - chain.log_sum(scores, 1.0)[0]))
 
     def info(self) -> ModelInfo:
         model = self.model

@@ -37,7 +37,7 @@ def best_temperature(predictor: ChainPredictor, X: Any, y: Any) -> float:
     def loss(log_temperature: float) -> float:
         """The mean over sentences of - log p(y | x)."""
         t = math.exp(log_temperature)
-        return sum(float(np.sum(predictor.chain.expect(s, t).value - true)) for s, true in batches) / (t * n)
+        return sum(float(np.sum(predictor.chain.log_sum(s, t) - true)) for s, true in batches) / (t * n)
 
     edges = math.log(_LOW), math.log(_HIGH)
     found = minimize_scalar(loss, bounds=edges, options={"xatol": 1e-5})

@@ -34,7 +34,9 @@ def class_weights(
         seen = counts > 0.0
         return np.where(seen, counts.sum() / (len(classes) * np.where(seen, counts, 1.0)), 1.0)
     if not isinstance(class_weight, Mapping):
-        raise TypeError(f"class_weight={class_weight!r}; it must be {_NEEDED}.")
+        is_short = isinstance(class_weight, str | int | float)
+        given = repr(class_weight) if is_short else f"a {type(class_weight).__name__}"
+        raise TypeError(f"class_weight is {given}; it must be {_NEEDED}.")
     return np.array([_checked(class_weight.get(label, 1.0), label) for label in _known(class_weight, classes)])
 
 

@@ -8,7 +8,6 @@ over the outputs that the model allows. T is the temperature: 1 unless `calibrat
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -16,11 +15,12 @@ import numpy as np
 
 from casimir._native import core
 from casimir._threads import n_threads
-from casimir.estimators.labels import Label, LabelSequences
+from casimir._validate import positive_int
+from casimir.estimators.labels import Label, LabelSequences, as_object_array
 from casimir.estimators.spans import Span
 from casimir.features import PackedSequences
 from casimir.models.linear import LinearChainModel
-from casimir.scores import FloatArray, IntArray, Scores
+from casimir.scores import FloatArray, IntArray, Scores, offsets_of
 from casimir.structures.automaton_chain import AutomatonChain
 from casimir.structures.base import Expectation, split_flat
 
@@ -48,7 +48,7 @@ class Confidence:
 
         With probabilities=True (labels, score, probability).
         """
-        return topk_with_probabilities(self._fitted(), X, k) if probabilities else topk(self._fitted(), X, k)
+        return topk(self._fitted(), X, k, probabilities)
 
     @overload
     def predict_marginals(self, X: Any, *, as_dicts: Literal[False] = False) -> list[FloatArray]: ...
@@ -136,23 +136,23 @@ def spans_of_scores(predictor: ChainPredictor, s: Scores) -> list[list[Span]]:
     return labels.best(chain, s, predictor.temperature)
 
 
-def topk(predictor: ChainPredictor, X: Any, k: int) -> list[Ranked]:
-    """The k best (labels, score) of every sentence."""
-    return [ranked for s in scored(predictor, predictor.pack(X)) for ranked in _ranked(predictor, s, k)]
-
-
-def topk_with_probabilities(predictor: ChainPredictor, X: Any, k: int) -> list[RankedWithProbability]:
-    """The k best (labels, score, probability) of every sentence."""
-    found: list[RankedWithProbability] = []
-    for s, soft in expected(predictor, X):
-        for ranked, value in zip(_ranked(predictor, s, k), soft.value.tolist(), strict=True):
-            found.append([(*one, math.exp((one[1] - value) / predictor.temperature)) for one in ranked])
-    return found
+def topk(predictor: ChainPredictor, X: Any, k: int, probabilities: bool) -> list[list[Any]]:
+    """The k best (labels, score), or (labels, score, probability), of every sentence."""
+    k, packed, mu = positive_int(k, "k"), predictor.pack(X), predictor.temperature
+    (scores, counts, numbers), sums = predictor.best_outputs(packed, k, mu if probabilities else None)
+    names = as_object_array(predictor.classes)[numbers].tolist()
+    outputs = split_flat(names, offsets_of(np.repeat(np.diff(packed.offsets), counts)))
+    columns = [outputs, scores.tolist()]
+    if probabilities:
+        columns.append(np.exp((scores - np.repeat(sums, counts)) / mu).tolist())
+    ranked = zip(*columns, strict=True)
+    return [list(itertools.islice(ranked, count)) for count in counts.tolist()]
 
 
 def log_partition(predictor: ChainPredictor, X: Any) -> FloatArray:
     """float64[n]: log Z of every sentence."""
-    return np.concatenate([soft.value for _, soft in expected(predictor, X)]) / predictor.temperature
+    parts = scored(predictor, predictor.pack(X))
+    return np.concatenate([predictor.chain.log_sum(s, predictor.temperature) for s in parts]) / predictor.temperature
 
 
 def log_probability(predictor: ChainPredictor, X: Any, y: Any) -> FloatArray:
@@ -161,7 +161,7 @@ def log_probability(predictor: ChainPredictor, X: Any, y: Any) -> FloatArray:
     labels = LabelSequences.of(y, packed.offsets).places(predictor.classes).flat
     found, first = [], 0
     for s in scored(predictor, packed):
-        value = predictor.chain.expect(s, predictor.temperature).value
+        value = predictor.chain.log_sum(s, predictor.temperature)
         found.append((scores_of(predictor, s, labels[first : first + len(s.nodes)]) - value) / predictor.temperature)
         first += len(s.nodes)
     return np.concatenate(found)
@@ -185,13 +185,6 @@ def scores_of(predictor: ChainPredictor, s: Scores, labels: IntArray) -> FloatAr
     if isinstance(chain, AutomatonChain):
         found[~chain.automaton.accepted(labels, s.offsets)] = -np.inf
     return found
-
-
-def _ranked(predictor: ChainPredictor, s: Scores, k: int) -> Iterator[Ranked]:
-    top = predictor.chain.topk(s, k)
-    for values, outputs in zip(top.value, top.outputs, strict=True):
-        named = [[predictor.classes[j] for j in output] for output in outputs.tolist()]
-        yield list(zip(named, values.tolist(), strict=False))
 
 
 def _parts(X: PackedSequences, cells: int) -> Sequence[PackedSequences]:

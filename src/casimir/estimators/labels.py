@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from casimir._frames import is_frame
 from casimir._outputs import Outputs
 from casimir.scores import IntArray
 from casimir.structures.base import split_flat
@@ -34,7 +35,7 @@ class LabelSequences:
     @classmethod
     def of(cls, y: Any, offsets: IntArray, name: str = "y") -> LabelSequences:
         """One pass over y, a list with one label per token; offsets are those of the tokens."""
-        if isinstance(y, str | bytes | dict) or not isinstance(y, Iterable):
+        if isinstance(y, str | bytes | dict) or is_frame(y) or not isinstance(y, Iterable):
             raise TypeError(
                 f"{name} is a {type(y).__name__}; it must be a list with one sequence of labels per sentence."
             )
@@ -113,8 +114,9 @@ def as_object_array(classes: Sequence[Label]) -> np.ndarray:
 
 
 def _as_list(labels: Any, i: int, name: str) -> list[Label]:
-    if isinstance(labels, str | bytes | dict) or not isinstance(labels, Iterable):
-        raise TypeError(f"{name}[{i}] is {labels!r}; it must be a list with one label per token of sentence {i}.")
+    if isinstance(labels, str | bytes | dict) or is_frame(labels) or not isinstance(labels, Iterable):
+        given = "a DataFrame" if is_frame(labels) else repr(labels)
+        raise TypeError(f"{name}[{i}] is {given}; it must be a list with one label per token of sentence {i}.")
     return labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from casimir._arrays import aligned_zeros
 from casimir._native import core
 from casimir._threads import n_threads
+from casimir._validate import all_finite
 from casimir._warnings import warn
 from casimir.estimators.confidence import Confidence
 from casimir.estimators.constraints import LabelRules
@@ -219,9 +220,22 @@ class ChainPredictor(Confidence):
             )
         return float(np.mean(places == predicted))
 
+    def best_outputs(self, X: PackedSequences, k: int, mu: float | None) -> tuple[tuple[Any, ...], FloatArray]:
+        """((scores, counts, labels) of the k best outputs of every sentence, with mu also mu logsumexp(score / mu))."""
+        threads = self.threads or n_threads()
+        top, sums = core.linear_chain_topk(self._problem(self.in_rows(X), self.chain), self.w, k, mu, threads)
+        if not all_finite(top[0]):
+            raise ValueError("the best scores of a sentence are NaN or infinite. Check weights and feature values.")
+        return top, sums
+
     def _decode(self, X: PackedSequences, chain: Chain) -> IntArray:
         """The numbers of the best labels of all tokens, one sentence after another."""
-        X = self.in_rows(X)
+        best: IntArray
+        _, best = self._problem(self.in_rows(X), chain).decode(self.w, self.threads or n_threads())
+        return best
+
+    def _problem(self, X: PackedSequences, chain: Chain) -> Any:
+        """The sentences as the core takes them, with what `chain` forbids."""
         features = X.offsets, X.indptr, X.indices, X.values, X.n_features
         nodes, pairs = None, None
         if chain.is_constrained:
@@ -229,10 +243,7 @@ class ChainPredictor(Confidence):
             nodes, pairs = (None, None) if forbidden is None else (forbidden.nodes, forbidden.edges)
         automaton = chain.unfolded.native if isinstance(chain, AutomatonChain) else None
         edges = native_edges(X)
-        problem = core.linear_chain(*features, len(self.classes), None, nodes, pairs, None, automaton, *edges)
-        _, numbers = problem.decode(self.w, self.threads or n_threads())
-        best: IntArray = numbers
-        return best
+        return core.linear_chain(*features, len(self.classes), None, nodes, pairs, None, automaton, *edges)
 
     def _fitted(self) -> ChainPredictor:
         return self

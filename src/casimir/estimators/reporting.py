@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from casimir._frames import check_no_frame
 from casimir.estimators.calibration import Reliability
 from casimir.estimators.confidence import expected, scores_of, spans_of_scores
 from casimir.estimators.labels import LabelSequences
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 def tagger_report(tagger: ChainTagger, X: Any, y: Any, words: Any, title: str) -> Report:
     """The report of `SequenceTagger.report`."""
+    check_no_frame(X)
     if words is None:
         X = X if isinstance(X, PackedSequences) else [x if hasattr(x, "shape") else list(x) for x in X]
         words = [words_of(x) for x in X]
@@ -50,6 +52,7 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
     """Every sentence with its prediction and how sure it is."""
     packed = predictor.pack(X)
     gold = LabelSequences.of(y, packed.offsets)
+    _check_known(gold)
     flat, names = gold.places(predictor.classes).flat, [str(label) for label in predictor.classes]
     true = [str(gold.distinct[j]) for j in gold.numbers.tolist()]
     writes_spans = SpanLabels.write_spans(predictor.classes)
@@ -71,6 +74,18 @@ def sentence_views(predictor: ChainPredictor, X: Any, y: Any, words: Sequence[Se
             found.append(SentenceView(*view))
         first += len(s.nodes)
     return found
+
+
+def _check_known(gold: LabelSequences) -> None:
+    """A report compares labels with those that are right, so these have to be known."""
+    for j, label in enumerate(gold.distinct):
+        if label is None or isinstance(label, frozenset):
+            i, position = gold.first_place(j)
+            given = "None" if label is None else f"a set of {len(label)}"
+            raise ValueError(
+                f"y[{i}][{position}] is {given}, and a report needs the one right label of every token; leave out "
+                "sentences that are not fully labelled."
+            )
 
 
 def _curves(sentences: Sequence[SentenceView]) -> list[Curve]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from casimir import features
+from casimir._frames import check_no_frame
 from casimir._native import core
 from casimir.features import DEFAULT_N_FEATURES, PackedSequences
 from casimir.packs.pack import Pack, open_pack
@@ -68,6 +69,7 @@ def pack(
 def _pack_to_disk(
     sequences: Any, n_features: int | None, y: Any, weights: Any, out: Any, append: bool, seed: int, separator: str
 ) -> Pack:
+    check_no_frame(sequences)
     ready = sequences if isinstance(sequences, PackedSequences) else None
     if ready is not None and ready.vocabulary is not None:
         raise ValueError("sequences are packed with a vocabulary already; give the tokens, or hash them.")

@@ -47,6 +47,8 @@ def decode_rows(name: str, arrays: Mapping[str, np.ndarray]) -> FloatArray:
     """The matrix that `encode_rows` was given: float64, finite, and not larger than its arrays make plausible."""
     if name in arrays:
         return _numbers(name, _needed(name, arrays, 2))
+    n_rows, n_columns = shape_of_rows(name, arrays)
+    check_matrix(8 * n_rows * n_columns, _held(name, arrays), repr(name))
     found = decode_used_rows(name, arrays)
     matrix = np.zeros((found.n_rows, found.rows.shape[1]))
     matrix[found.used] = found.rows
@@ -62,14 +64,13 @@ class UsedRows(NamedTuple):
 
 
 def decode_used_rows(name: str, arrays: Mapping[str, np.ndarray]) -> UsedRows:
-    """What `decode_rows` gives, without the rows that are 0."""
+    """What `decode_rows` gives, without the rows that are 0; of these there may be as many as a byte for each allows."""
     if name in arrays:
         matrix = _numbers(name, _needed(name, arrays, 2))
         used = np.flatnonzero(matrix.any(axis=1))
         return UsedRows(len(matrix), used, matrix if len(used) == len(matrix) else matrix[used])
     n_rows, n_columns = shape_of_rows(name, arrays)
-    held = sum(array.nbytes for key, array in arrays.items() if key.startswith(f"{name}."))
-    check_matrix(8 * n_rows * n_columns, held, repr(name))
+    check_matrix(n_rows, _held(name, arrays), f"the rows of {name!r}")
     how = _of_entries if f"{name}.places" in arrays else _of_rows
     return UsedRows(n_rows, *how(name, arrays, n_rows, n_columns))
 
@@ -99,9 +100,15 @@ def _of_entries(
     row, column = np.divmod(places.astype(np.int64), n_columns)
     is_first = np.diff(row, prepend=-1) != 0
     used = row[is_first]
+    check_matrix(8 * len(used) * n_columns, _held(name, arrays), repr(name))
     rows = np.zeros((len(used), n_columns))
     rows[np.cumsum(is_first) - 1, column] = entries
     return used, rows
+
+
+def _held(name: str, arrays: Mapping[str, np.ndarray]) -> int:
+    """The bytes of the arrays that describe a matrix."""
+    return sum(array.nbytes for key, array in arrays.items() if key.startswith(f"{name}."))
 
 
 def _check_places(places: np.ndarray, count: int, what: str) -> None:

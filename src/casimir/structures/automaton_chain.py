@@ -111,6 +111,9 @@ class AutomatonChain(Chain):
         soft = self.wide.expect(self._scores(s), mu)
         return Expectation(soft.value, self.unfolded.folded(soft.marginals))
 
+    def log_sum(self, s: Scores, mu: float) -> FloatArray:
+        return self.wide.log_sum(self._scores(s), mu)
+
     def soft_loss(self, s: Scores, y: IntArray, mu: float) -> tuple[FloatArray, Scores]:
         """float64[n] = expect(s, mu) - score_of(s, y) and its gradient; y int64[N], all labels in a row."""
         soft, outputs = self.expect(s, mu), split_flat(y, s.offsets)

@@ -90,6 +90,11 @@ class Chain(AllowedLabels):
         value, nodes, edges = self._call("expect", s, mu)
         return Expectation(value, Scores.unchecked(nodes, s.offsets, edges, chain_edge_offsets(s.offsets)))
 
+    def log_sum(self, s: Scores, mu: float) -> FloatArray:
+        """float64[n]: mu log sum_y exp(score(y) / mu), the value of `expect` alone."""
+        sums: FloatArray = self._call("log_sum", s, positive_float(mu, "mu"))
+        return sums
+
     def soft_loss(self, s: Scores, y: IntArray, mu: float) -> tuple[FloatArray, Scores]:
         """float64[n] = expect(s, mu) - score_of(s, y) and its gradient by the scores; y int64[N], all labels in a row.
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from casimir.scores import FloatArray
 from casimir.tasks.align.bitext import Links
@@ -47,8 +48,9 @@ class LinkGuess:
         kinds = ["sure", "possible"] if any(len(p.sure) < len(p.possible) for p in links) else ["sure"]
         rounds, seen, found = [], tables, list(tables)
         for _ in range(_ROUNDS):
-            rounds.append(_weights(kinds, seen, links, seen[0].shape[2]))
-            found = _without_own(kinds, seen, links)
+            with threadpool_limits(1):  # products with so few columns are no work for two, who wait for each other
+                rounds.append(_weights(kinds, seen, links, seen[0].shape[2]))
+                found = _without_own(kinds, seen, links)
             seen = [np.concatenate(pair, axis=2) for pair in zip(tables, found, strict=True)]
         return cls(rounds), [around.reshape(-1, around.shape[2]) for around in found]
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from casimir._warnings import warn
 from casimir.datasets import load_news
 from casimir.metrics.entities import EntityScores
 from casimir.metrics.schemes import Scheme, spans
@@ -95,6 +96,7 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     from casimir.tasks.tag import model
 
     o = given.options
+    _tell_one_label(corpus)
     kept, dev = with_columns(corpus, o.columns), given.dev
     wanted: dict[str, Any] = {
         "feature_set": features_of(o, corpus, given.encoding),
@@ -112,6 +114,16 @@ def train(corpus: Corpus, given: Given, callbacks: tuple[Any, ...], kind: str = 
     trained = model.train(kept, _tagger(kept, given), callbacks=callbacks, boost=boost, **wanted)
     _tell_boost(trained, given)
     return trained
+
+
+def _tell_one_label(corpus: Corpus) -> None:
+    """Where all labels are the same, another column was meant."""
+    labels = {label for sentence in corpus.labels for label in sentence}
+    if len(labels) == 1:
+        warn(
+            f"Every word has the label {labels.pop()!r}. If another column was meant, name it: --word 2 --label 4 in "
+            "CoNLL-U files, for one."
+        )
 
 
 def from_pack(given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> TagModel | None:
