@@ -370,14 +370,14 @@ struct Rows {
 
   /// Messages are brought back to sum 1 this often, before they can leave the range of doubles.
   static std::int64_t rescaling_period(double range) {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(300.0 / (range + 1.0)), 1, 8);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(kWidestRange / (range + 1.0)), 1, 8);
   }
 
   /// The messages from the left alone, step by step as in `expect`.
   static double log_sum(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
                         double mu, double* work) {
     const double range = message_range(shape, p, u, edges, mu, potentials), inverse_mu = 1.0 / mu;
-    if (!(range < 300.0)) return std::numeric_limits<double>::quiet_NaN();
+    if (!(range < kWidestRange)) return std::numeric_limits<double>::quiet_NaN();
     const std::int64_t period = rescaling_period(range), stride = shape.stride;
     const int nv = vectors(shape);
     double *before = work, *here = work + stride, *local = work + 2 * stride;
@@ -403,7 +403,7 @@ struct Rows {
   static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
                        double mu, double* nodes, double* edge_out, std::int64_t edge_step, double* work) {
     const double range = message_range(shape, p, u, edges, mu, potentials);
-    if (!(range < 300.0)) return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+    if (!(range < kWidestRange)) return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
     const std::int64_t period = rescaling_period(range);
     const std::int64_t stride = shape.stride;
     const int nv = vectors(shape);
