@@ -151,8 +151,8 @@ void expect_in_lanes(const ChainBatch& batch, double mu, std::int64_t begin, std
     const std::size_t count = std::min<std::size_t>(LaneChains::kLanes, taken.size() - first);
     for (std::size_t c = 0; c < count; ++c) {
       const std::int64_t i = taken[first + c], rows = batch.offsets[i] * labels;
-      chains[c] = {batch.nodes + rows, batch.length(i), nodes + rows, edges + (batch.offsets[i] - i) * labels * labels,
-                   0.0,                false};
+      double* own_edges = edges + (batch.offsets[i] - i) * labels * labels;
+      chains[c] = {batch.nodes + rows, batch.length(i), nodes + rows, own_edges, 0.0, false};
     }
     lanes.run({chains, count});
     for (std::size_t c = 0; c < count; ++c) {

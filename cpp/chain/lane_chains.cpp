@@ -10,7 +10,7 @@
 namespace casimir {
 namespace {
 
-constexpr int kMostLabels = 32;              // with more, a chain fills its vectors by itself
+constexpr int kMostLabels = 32;               // with more, a chain fills its vectors by itself
 constexpr std::int64_t kMostCells = 1 << 11;  // labels times tokens of a chain, so that the tables stay in near caches
 
 constexpr int kLanes = LaneChains::kLanes;
@@ -236,8 +236,7 @@ void LaneChains::run(std::span<Chain> chains) {
     const auto pairs = static_cast<double>(chains[c].length - 1);
     const double range = (widest_[lane] + (pairs > 0 ? 2.0 * range_ : 0.0)) / mu_ + std::log(labels_);
     chains[c].is_lost = is_lost_[c] || !(range < kWidestRange);
-    chains[c].value =
-        value_[lane] + pairs * (pairs > 0 ? offset_ : 0.0) + mu_ * (logs_[c] + std::log(product_[lane]));
+    chains[c].value = value_[lane] + pairs * (pairs > 0 ? offset_ : 0.0) + mu_ * (logs_[c] + std::log(product_[lane]));
   }
 }
 

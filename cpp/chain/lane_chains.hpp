@@ -54,18 +54,18 @@ class LaneChains {
   std::vector<double> potentials_;  // [labels][stride]: exp((transitions - offset) / mu), the padding 0
 
   std::int64_t longest_ = 0;
-  V lengths_{};                     // of the chains in the lanes
-  V value_{}, widest_{};            // sums of the highest scores of tokens; the widest range of a token's scores
-  V product_{};                     // of scales whose logs are not yet in logs_
-  double logs_[kLanes] = {};        //
-  bool is_lost_[kLanes] = {};       //
-  std::vector<double> left_;        // [longest][labels] lanes: exp(u / mu), scaled; then messages from the left with it
-  std::vector<double> right_;       // the same of messages from the right
-  std::vector<double> here_;        // [labels] lanes
-  std::vector<double> zeros_;       // [labels]
-  std::vector<double> before_;      // [longest][lanes][stride]: of the pair that ends in a token, what stands before
-  std::vector<double> after_;       // and behind the potential in its marginals
-  std::vector<double> nodes_;       // [lanes][stride]: marginals of one token
+  V lengths_{};               // of the chains in the lanes
+  V value_{}, widest_{};      // sums of the highest scores of tokens; the widest range of a token's scores
+  V product_{};               // of scales whose logs are not yet in logs_
+  double logs_[kLanes] = {};  // of the scales before
+  bool is_lost_[kLanes] = {};
+  std::vector<double> left_;    // [longest][labels] lanes: exp(u / mu), scaled; then messages from the left with it
+  std::vector<double> right_;   // the same of messages from the right
+  std::vector<double> here_;    // [labels] lanes
+  std::vector<double> zeros_;   // [labels]
+  std::vector<double> before_;  // [longest][lanes][stride]: of the pair that ends in a token, what stands before
+  std::vector<double> after_;   // and behind the potential in its marginals
+  std::vector<double> nodes_;   // [lanes][stride]: marginals of one token
 };
 
 }  // namespace casimir
