@@ -125,7 +125,40 @@ struct Lanes {
     return tiny ? V{} : result;
   }
 
+  /// Lane j of row i becomes lane i of row j.
+  static void transpose(V (&rows)[W]) {
+    exchange<1>(rows);
+    exchange<2>(rows);
+    if constexpr (W > 4) exchange<4>(rows);
+  }
+
  private:
+  /// In pairs of rows that are kStep apart, blocks of kStep lanes change places across the diagonal.
+  template <int kStep>
+  static void exchange(V (&rows)[W]) {
+#pragma GCC unroll 8
+    for (int r = 0; r < W; ++r) {
+      if (r & kStep) continue;
+      const V a = rows[r], b = rows[r + kStep];
+      rows[r] = joined<kStep>(a, b, 0);
+      rows[r + kStep] = joined<kStep>(a, b, kStep);
+    }
+  }
+
+  /// Lane j is lane (j without kStep) + from of a, or of b where j has kStep.
+  template <int kStep>
+  static V joined(V a, V b, int from) {
+#if defined(__clang__)
+    V out;
+    for (int j = 0; j < W; ++j) out[j] = j & kStep ? b[(j & ~kStep) + from] : a[j + from];
+    return out;
+#else
+    I of;
+    for (int j = 0; j < W; ++j) of[j] = (j & ~kStep) + from + (j & kStep ? W : 0);
+    return __builtin_shuffle(a, b, of);
+#endif
+  }
+
   /// Lane j receives lane (j + by) mod W.
   static V rotate(V v, int by) {
 #if defined(__clang__)

@@ -1,6 +1,7 @@
 // The best outputs of a batch of examples, one after another.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +13,14 @@ struct TopKBatch {
   std::vector<double> values;        // sum k_i
   std::vector<std::int64_t> counts;  // k_i
   std::vector<std::int64_t> labels;  // sum k_i p_i
+
+  /// Room for n examples of `entries` labels in all with k outputs each; of many, for a part.
+  void expect(std::int64_t n, std::int64_t k, std::int64_t entries) {
+    constexpr std::int64_t most = 16;
+    values.reserve(static_cast<std::size_t>(n * std::min(k, most)));
+    counts.reserve(static_cast<std::size_t>(n));
+    labels.reserve(static_cast<std::size_t>(entries * std::min(k, most)));
+  }
 
   /// The next example: `count` values, and as many rows of p labels.
   template <class Label>

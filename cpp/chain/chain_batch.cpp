@@ -10,6 +10,7 @@
 #include "chain/chain_group.hpp"
 #include "chain/chain_ops.hpp"
 #include "chain/kbest.hpp"
+#include "chain/lane_chains.hpp"
 #include "chain/soft_loss_groups.hpp"
 
 namespace casimir {
@@ -139,6 +140,7 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
 
 TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int threads) {
   return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
+    out.expect(end - begin, k, batch.offsets[end] - batch.offsets[begin]);
     PaddedChain chain(batch);
     KBest kbest;
     for (std::int64_t i = begin; i < end; ++i) {
@@ -160,11 +162,48 @@ void chain_log_sum(const ChainBatch& batch, double mu, int threads, double* sums
   });
 }
 
+namespace {
+
+/// Chains [begin, end) that share lanes, about the same length together. Those that are answered are marked in done.
+void expect_in_lanes(const ChainBatch& batch, double mu, std::int64_t begin, std::int64_t end, double* values,
+                     double* nodes, double* edges, std::vector<char>& done) {
+  std::vector<std::int64_t> taken;
+  for (std::int64_t i = begin; i < end; ++i)
+    if (batch.shared_edges && LaneChains::takes(batch.length(i), batch.labels)) taken.push_back(i);
+  std::sort(taken.begin(), taken.end(), [&](std::int64_t a, std::int64_t b) {
+    return batch.length(a) != batch.length(b) ? batch.length(a) > batch.length(b) : a < b;
+  });
+  if (taken.empty()) return;
+  LaneChains lanes(batch.edges, batch.labels, mu);
+  const std::int64_t labels = batch.labels;
+  LaneChains::Chain chains[LaneChains::kLanes];
+  for (std::size_t first = 0; first < taken.size(); first += LaneChains::kLanes) {
+    const std::size_t count = std::min<std::size_t>(LaneChains::kLanes, taken.size() - first);
+    for (std::size_t c = 0; c < count; ++c) {
+      const std::int64_t i = taken[first + c], rows = batch.offsets[i] * labels;
+      double* own_edges = edges + (batch.offsets[i] - i) * labels * labels;
+      chains[c] = {batch.nodes + rows, batch.length(i), nodes + rows, own_edges, 0.0, false};
+    }
+    lanes.run({chains, count});
+    for (std::size_t c = 0; c < count; ++c) {
+      if (chains[c].is_lost) continue;
+      values[taken[first + c]] = chains[c].value;
+      done[static_cast<std::size_t>(taken[first + c] - begin)] = 1;
+    }
+  }
+}
+
+}  // namespace
+
 void chain_expect(const ChainBatch& batch, double mu, int threads, double* values, double* nodes, double* edges) {
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
+    std::vector<char> done(static_cast<std::size_t>(end - begin), 0);
+    expect_in_lanes(batch, mu, begin, end, values, nodes, edges, done);
+    if (std::find(done.begin(), done.end(), 0) == done.end()) return;
     PaddedChain chain(batch);
     const std::int64_t labels = batch.labels;
     for (std::int64_t i = begin; i < end; ++i) {
+      if (done[static_cast<std::size_t>(i - begin)]) continue;
       chain.load(i);
       values[i] = chain.expect(mu);
       const std::int64_t p = chain.length();

@@ -21,7 +21,6 @@ static_assert(kProductWidth % kVector == 0);
 constexpr std::int64_t kChains = 24;                    // of a group
 constexpr std::int64_t kFewestChains = 8;               // of a group of long chains
 constexpr std::int64_t kCells = std::int64_t{1} << 18;  // tokens times labels of a group
-constexpr double kWidest = 300.0;                       // range of scores over mu that messages in doubles can take
 
 /// Largest and smallest entry; forbidden scores (-inf) do not count.
 struct Range {
@@ -143,7 +142,7 @@ bool ChainGroup::set_scores(std::int64_t chain, std::int64_t t, const double* sc
   found.add(scores, labels);
   const double edges = lengths_[at(chain)] > 1 ? 2.0 * potentials_->range : 0.0;
   double* local = local_.data() + cell(row(chain, t));
-  if (!((found.width() + edges) / potentials_->mu + std::log(labels) < kWidest)) {
+  if (!((found.width() + edges) / potentials_->mu + std::log(labels) < kWidestRange)) {
     lost_[at(chain)] = 1;
     std::fill_n(local, labels, 1.0);  // whatever keeps the others going
     std::fill(local + labels, local + potentials_->width, 0.0);

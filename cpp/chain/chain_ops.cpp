@@ -1,6 +1,7 @@
 #include "chain/chain_ops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -10,128 +11,10 @@
 #include "base/lanes.hpp"
 #include "base/numbers.hpp"
 #include "chain/chain_logs.hpp"
+#include "chain/columns.hpp"
 
 namespace casimir {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kWide = 8, kManyColumns = 32, kSums = 24;
-#else
-constexpr int kWide = 4, kManyColumns = 8, kSums = 12;
-#endif
-
-/// H vectors of W doubles, the columns of a matrix that fit into registers. Its functions begin at their first column.
-template <int W, int H>
-struct Columns {
-  using L = Lanes<W>;
-  using V = typename L::V;
-  static constexpr int kTile = 4 * H <= kSums ? 4 : 2 * H <= kSums ? 2 : 1;  // rows of sums held in registers
-
-  /// Columns of the scores of one token, whose features are [begin, end).
-  template <bool kTwo, bool kValues>
-  static void score(RowShape shape, const TokenFeatures& x, std::int64_t begin, std::int64_t end, const WeightView& w,
-                    std::int64_t column, double* u) {
-    const std::int64_t stride = shape.stride;
-    V moving[H]{}, fixed[H]{};
-    for (std::int64_t f = begin; f < end; ++f) {
-      const std::int64_t row = static_cast<std::int64_t>(x.indices[f]) * stride + column;
-      const double value = kValues ? x.values[f] : 1.0;
-      for (int j = 0; j < H; ++j) {
-        if constexpr (kValues) {
-          moving[j] += L::load(w.v + row + j * W) * value;
-          if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W) * value;
-        } else {
-          moving[j] += L::load(w.v + row + j * W);
-          if constexpr (kTwo) fixed[j] += L::load(w.c + row + j * W);
-        }
-      }
-    }
-    for (int j = 0; j < H; ++j) {
-      V total = moving[j] * w.s;
-      if constexpr (kTwo) total += fixed[j] * w.a;
-      L::store(u + column + j * W, total);
-    }
-  }
-
-  /// The same columns of the rows of these features += a * row, and += b * row in q.
-  [[gnu::always_inline]] static void scatter(RowShape shape, const TokenFeatures& x, std::int64_t begin,
-                                             std::int64_t end, const double* row, std::int64_t column,
-                                             const ScatterTarget& target) {
-    const std::int64_t stride = shape.stride;
-    V va[H], qb[H];
-    for (int j = 0; j < H; ++j) {
-      const V here = L::load(row + column + j * W);
-      va[j] = here * target.a;
-      qb[j] = here * target.b;
-    }
-    for (std::int64_t f = begin; f < end; ++f) {
-      const std::int64_t index = x.indices[f];
-      const double value = x.values ? x.values[f] : 1.0;
-      double* v = target.v + index * stride + column;
-      for (int j = 0; j < H; ++j) L::store(v + j * W, L::load(v + j * W) + va[j] * value);
-      if (target.q) {
-        double* q = target.q + index * stride + column;
-        for (int j = 0; j < H; ++j) L::store(q + j * W, L::load(q + j * W) + qb[j] * value);
-      }
-    }
-  }
-
-  /// Two running maxima, to shorten the dependency chain.
-  static void max_step(RowShape shape, const double* matrix, const double* message, double* out) {
-    const int labels = shape.labels;
-    V even[H], odd[H];
-    for (int j = 0; j < H; ++j) even[j] = odd[j] = L::load(matrix + j * W) + message[0];
-    int y = 1;
-    for (; y + 1 < labels; y += 2) {
-      const double* first = matrix + static_cast<std::int64_t>(y) * shape.stride;
-      const double* second = first + shape.stride;
-      for (int j = 0; j < H; ++j) {
-        even[j] = L::max(even[j], L::load(first + j * W) + message[y]);
-        odd[j] = L::max(odd[j], L::load(second + j * W) + message[y + 1]);
-      }
-    }
-    if (y < labels) {
-      const double* last = matrix + static_cast<std::int64_t>(y) * shape.stride;
-      for (int j = 0; j < H; ++j) even[j] = L::max(even[j], L::load(last + j * W) + message[y]);
-    }
-    for (int j = 0; j < H; ++j) L::store(out + j * W, L::max(even[j], odd[j]));
-  }
-
-  static void sum_step(RowShape shape, const double* matrix, const double* message, double* out) {
-    const int labels = shape.labels;
-    V even[H]{}, odd[H]{};
-    int y = 0;
-    for (; y + 1 < labels; y += 2) {
-      const double* first = matrix + static_cast<std::int64_t>(y) * shape.stride;
-      for (int j = 0; j < H; ++j) {
-        even[j] += L::load(first + j * W) * message[y];
-        odd[j] += L::load(first + shape.stride + j * W) * message[y + 1];
-      }
-    }
-    if (y < labels) {
-      const double* last = matrix + static_cast<std::int64_t>(y) * shape.stride;
-      for (int j = 0; j < H; ++j) even[j] += L::load(last + j * W) * message[y];
-    }
-    for (int j = 0; j < H; ++j) L::store(out + j * W, even[j] + odd[j]);
-  }
-
-  /// kRows rows of out += potential * (the sum of `count` outer products).
-  template <int kRows>
-  static void add_products(RowShape shape, std::int64_t count, const double* left, const double* right,
-                           const double* potential, double* out) {
-    V sums[kRows][H]{};
-    for (std::int64_t t = 0; t < count; ++t, left += shape.stride, right += shape.stride)
-      for (int j = 0; j < H; ++j) {
-        const V here = L::load(right + j * W);
-        for (int y = 0; y < kRows; ++y) sums[y][j] += here * left[y];
-      }
-    for (int y = 0; y < kRows; ++y)
-      for (int j = 0; j < H; ++j) {
-        const std::int64_t cell = static_cast<std::int64_t>(y) * shape.stride + j * W;
-        L::store(out + cell, L::load(out + cell) + sums[y][j] * L::load(potential + cell));
-      }
-  }
-};
 
 /// Rows of NV vectors of W doubles; NV = 0: the number of vectors is known only at run time.
 template <int W, int NV>
@@ -240,6 +123,22 @@ struct Rows {
     }
   }
 
+  /// The first column where the sum of both rows is the target; where there is none, one beyond the labels. Without a
+  /// branch that depends on the column, where the number of vectors is known.
+  static std::int32_t first_equal(RowShape shape, const double* a, const double* b, double target) {
+    if constexpr (NV > 0) {
+      unsigned hits = 0;
+      for (int j = 0; j < NV; ++j)
+        hits |= L::equal_bits(L::load(a + j * W) + L::load(b + j * W), L::all(target)) << (j * W);
+      return std::countr_zero(hits);
+    } else {
+      for (int j = 0; j < shape.stride; j += W)
+        if (const unsigned hits = L::equal_bits(L::load(a + j) + L::load(b + j), L::all(target)))
+          return j + std::countr_zero(hits);
+      return shape.stride;
+    }
+  }
+
   template <bool kScan>
   static std::int64_t follow_with(RowShape shape, std::int64_t p, std::int64_t from, Transitions edges,
                                   const double* beta, const double* best, const std::int32_t* parent,
@@ -250,16 +149,10 @@ struct Rows {
     for (std::int64_t t = from + 1; t < p; ++t) {
       const double *row = edges.to + (t - 1) * edges.step + y * stride, *after = beta + t * stride;
       const double target = best[(t - 1) * stride + y];
-      std::int32_t next = -1;
-      for (int j = 0; j < nv; ++j) {
-        const V value = L::load(row + j * W) + L::load(after + j * W);
-        const unsigned hits = L::equal_bits(value, L::all(target));
-        if (next < 0 && hits) next = j * W + __builtin_ctz(hits);
-        if (!kScan && !NV && next >= 0) break;
-      }
       // With scores that are not finite nothing, or only padding, may be the best: any label will do, but it must be
       // one.
-      labels[t] = y = next >= 0 && next < shape.labels ? next : 0;
+      const std::int32_t next = first_equal(shape, row, after, target);
+      labels[t] = y = next < shape.labels ? next : 0;
       if constexpr (kScan) {
         for (int j = 0; j < nv; ++j) {
           const V loss = target - (L::load(row + j * W) + L::load(after + j * W));
@@ -321,26 +214,12 @@ struct Rows {
     return L::highest(top);
   }
 
-  /// Largest and smallest entry of `count` rows; padding and forbidden scores (-inf) do not count.
-  struct Range {
-    double highest, lowest;
-  };
-  static Range range_of(RowShape shape, const double* rows, std::int64_t count) {
-    V high = L::all(-kInf), negated_low = L::all(-kInf);
-    for (std::int64_t j = 0; j < count * shape.stride; j += W) {
-      const V value = L::load(rows + j);
-      high = L::max(high, value);
-      negated_low = L::max(negated_low, value == -kInf ? value : -value);
-    }
-    return {L::highest(high), -L::highest(negated_low)};
-  }
-
   /// Both directions of exp((T - offset) / mu) of one matrix.
   static void exponentiate(RowShape shape, const double* matrix, double mu, Potentials& out) {
     const std::int64_t stride = shape.stride, block = shape.labels * stride;
     out.to.resize(static_cast<std::size_t>(block));
     out.from.assign(static_cast<std::size_t>(block), 0.0);
-    const Range range = range_of(shape, matrix, shape.labels);
+    const auto range = range_of<W>(shape, matrix, shape.labels);
     out.mu = mu, out.offset = range.highest, out.range = range.highest - range.lowest;
     exp_rows(matrix, block, out.offset, 1.0 / mu, out.to.data());
     for (std::int64_t y = 0; y < shape.labels; ++y)
@@ -354,7 +233,7 @@ struct Rows {
                               Potentials& potentials) {
     double widest_node = 0.0, widest_edge = 0.0;
     for (std::int64_t t = 0; t < p; ++t) {
-      const Range range = range_of(shape, u + t * shape.stride, 1);
+      const auto range = range_of<W>(shape, u + t * shape.stride, 1);
       widest_node = std::max(widest_node, range.highest - range.lowest);
     }
     if (p > 1 && edges.step == 0) {
@@ -362,7 +241,7 @@ struct Rows {
       widest_edge = std::max(0.0, potentials.range);
     }
     for (std::int64_t t = 0; edges.step != 0 && t + 1 < p; ++t) {
-      const Range range = range_of(shape, edges.to + t * edges.step, shape.labels);
+      const auto range = range_of<W>(shape, edges.to + t * edges.step, shape.labels);
       widest_edge = std::max(widest_edge, range.highest - range.lowest);
     }
     return (widest_node + 2.0 * widest_edge) / mu + std::log(shape.labels);
@@ -370,14 +249,14 @@ struct Rows {
 
   /// Messages are brought back to sum 1 this often, before they can leave the range of doubles.
   static std::int64_t rescaling_period(double range) {
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(300.0 / (range + 1.0)), 1, 8);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(kWidestRange / (range + 1.0)), 1, 8);
   }
 
   /// The messages from the left alone, step by step as in `expect`.
   static double log_sum(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
                         double mu, double* work) {
     const double range = message_range(shape, p, u, edges, mu, potentials), inverse_mu = 1.0 / mu;
-    if (!(range < 300.0)) return std::numeric_limits<double>::quiet_NaN();
+    if (!(range < kWidestRange)) return std::numeric_limits<double>::quiet_NaN();
     const std::int64_t period = rescaling_period(range), stride = shape.stride;
     const int nv = vectors(shape);
     double *before = work, *here = work + stride, *local = work + 2 * stride;
@@ -403,7 +282,7 @@ struct Rows {
   static double expect(RowShape shape, std::int64_t p, const double* u, Transitions edges, Potentials& potentials,
                        double mu, double* nodes, double* edge_out, std::int64_t edge_step, double* work) {
     const double range = message_range(shape, p, u, edges, mu, potentials);
-    if (!(range < 300.0)) return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
+    if (!(range < kWidestRange)) return expect_in_logs(shape, p, u, edges, mu, nodes, edge_out, edge_step, work);
     const std::int64_t period = rescaling_period(range);
     const std::int64_t stride = shape.stride;
     const int nv = vectors(shape);

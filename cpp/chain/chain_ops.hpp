@@ -27,6 +27,8 @@ struct Potentials {
 /// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
 /// next.
 constexpr double kLeastOverlap = 1e-250;
+/// The range of messages over mu that doubles can take.
+constexpr double kWidestRange = 300.0;
 
 /// What is done with a label that loses at most bound - base: insert(context, position, label, loss) -> the bound from
 /// then on.

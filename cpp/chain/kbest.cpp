@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/lanes.hpp"
 #include "base/numbers.hpp"
 
 namespace casimir {
 
 namespace {
+
+constexpr int kColumns = 4;  // of a padded row at a time
+using OfColumns = Lanes<kColumns>;
+constexpr int kMostBits = 32;             // columns that are compared before one is looked at
+constexpr std::int64_t kMostRounds = 16;  // in search of the first bound
 
 constexpr std::size_t kMostNear = std::size_t{1} << 20;  // steps that are kept: 16 MB
 
@@ -60,18 +66,72 @@ void KBest::pull_first(double limit, std::int64_t room) {
   const auto first = static_cast<std::int32_t>(std::max_element(beta_, beta_ + shape_.labels) - beta_);
   labels_[0] = first;
   values_.push_back(beta_[first]);
-  if (room == 0) {
-    ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), nullptr);
-    return;
-  }
+  ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), nullptr);
+  if (room == 0) return;
+  write_gains();
   noted_ = 1;
+  limit = std::min(limit, first_bound(room));
   Expansion expansion{this, 0, 0.0, limit, static_cast<std::size_t>(room)};
-  Scan scan = expansion.scan();
-  for (std::int32_t l = 0; l < shape_.labels; ++l) {
-    const double loss = beta_[first] - beta_[l];
-    if (l != first && loss <= scan.bound) scan.bound = expansion({loss, 0, l});
+  double bound = limit;
+  const double* gains = gains_.data();
+  for (std::int32_t t = 0; t < p_; ++t)
+    for (int first_column = 0; first_column < shape_.stride; first_column += kMostBits) {
+      const int columns = std::min(kMostBits, shape_.stride - first_column);
+      unsigned bits = 0;
+      for (int j = 0; j < columns; j += kColumns)
+        bits |= OfColumns::at_most_bits(OfColumns::all(-bound), OfColumns::load(gains + j)) << j;
+      for (; bits; bits &= bits - 1) {
+        const int column = __builtin_ctz(bits);
+        if (-gains[column] <= bound) bound = expansion({-gains[column], t, first_column + column});
+      }
+      gains += columns;
+    }
+}
+
+/// For every label of every token, minus what the best output loses if it takes that one there, -inf for its own.
+void KBest::write_gains() {
+  const std::int64_t stride = shape_.stride;
+  gains_.resize(static_cast<std::size_t>(p_ * stride));
+  for (std::int64_t t = 0; t < p_; ++t) {
+    const double* after = beta_ + t * stride;
+    double* gains = gains_.data() + t * stride;
+    if (t == 0) {
+      const OfColumns::V top = OfColumns::all(values_[0]);
+      for (std::int64_t j = 0; j < stride; j += kColumns) OfColumns::store(gains + j, OfColumns::load(after + j) - top);
+    } else {
+      const double* row = edges_.to + (t - 1) * edges_.step + labels_[at(t - 1)] * stride;
+      const OfColumns::V target = OfColumns::all(best_[(t - 1) * stride + labels_[at(t - 1)]]);
+      for (std::int64_t j = 0; j < stride; j += kColumns)
+        OfColumns::store(gains + j, OfColumns::load(row + j) + OfColumns::load(after + j) - target);
+    }
+    gains[labels_[at(t)]] = -kInf;
   }
-  ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), &scan);
+}
+
+/// A loss that at least `room` steps off the best output do not exceed: the room-th smallest of the smallest losses of
+/// each label at any token, or somewhat more. Infinite where there are not so many labels.
+double KBest::first_bound(std::int64_t room) {
+  const std::int64_t stride = shape_.stride;
+  if (room > std::min<std::int64_t>(shape_.labels, kMostRounds)) return kInf;
+  columns_.resize(static_cast<std::size_t>(stride));
+  OfColumns::V high = OfColumns::all(-kInf);
+  for (std::int64_t j = 0; j < stride; j += kColumns) {
+    OfColumns::V most = OfColumns::all(-kInf);
+    for (std::int64_t t = 0; t < p_; ++t)  // in this order NaN is left out
+      most = OfColumns::max(OfColumns::load(gains_.data() + t * stride + j), most);
+    OfColumns::store(columns_.data() + j, most);
+    high = OfColumns::max(high, most);
+  }
+  double bound = OfColumns::highest(high);
+  for (std::int64_t round = 1; round < room; ++round) {  // without the highest so far, and what is as high
+    high = OfColumns::all(-kInf);
+    for (std::int64_t j = 0; j < stride; j += kColumns) {
+      const OfColumns::V most = OfColumns::load(columns_.data() + j);
+      high = OfColumns::max(high, most < bound ? most : OfColumns::all(-kInf));
+    }
+    bound = OfColumns::highest(high);
+  }
+  return -bound;
 }
 
 /// Writes the labels of the next output, and offers its deviations where there is room for more.

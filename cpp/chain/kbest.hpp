@@ -59,6 +59,8 @@ class KBest {
   struct Expansion;
 
   void pull_first(double limit, std::int64_t room);
+  void write_gains();
+  double first_bound(std::int64_t room);
   void pull(const Candidate& candidate, double limit, std::int64_t room);
   double offer(std::int64_t parent, const Step& step, double base, double limit, std::size_t room);
   double bound(double limit, std::size_t room) const;
@@ -73,6 +75,8 @@ class KBest {
   bool exact_ = false;  // the rest has no weight, or there is none with a loss below the limit
   std::vector<double> values_;
   std::vector<std::int32_t> labels_;
+  std::vector<double> gains_;    // [p][stride], of the first output
+  std::vector<double> columns_;  // [stride]: scratch
   /// Per output, the steps that were near enough when it was pulled, from left to right; those of output j are
   /// near_[near_from_[j] : near_from_[j + 1]].
   std::vector<Step> near_;

@@ -71,6 +71,7 @@ class LinearChain::Together {
     part.group.begin(potentials_, part.lengths);
     for (std::size_t c = 0; c < examples.size(); ++c) {
       const std::int64_t i = examples[c], p = part.lengths[c];
+      prefetch_ahead(chain_, examples, c, w_);
       part.u.resize(static_cast<std::size_t>(p * stride));
       chain_.score_tokens(i, 0, p, w_, part.u.data());
       answers[i] = Answer{};

@@ -87,7 +87,7 @@ double online_epoch(const Problem& problem, Order order, const OnlineRule& rule,
   double loss = 0.0;
   for (std::size_t t = 0; t < order.size(); ++t) {
     const std::int64_t i = order[t];
-    if (t + 1 < order.size()) problem.prefetch(order[t + 1], view);
+    prefetch_ahead(problem, order, t, view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
     const Answer answer = problem.oracle(i, view, {}, *work, x);

@@ -119,7 +119,7 @@ PassResult PotentialBlocks::pass(std::span<const std::int64_t> order, double ski
     if (blocks_[static_cast<std::size_t>(i)].gap >= least) chosen_.push_back(i);
   PassResult result;
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
-    if (k + 1 < chosen_.size()) problem_.prefetch(chosen_[k + 1], {iterate.w});
+    prefetch_ahead(problem_, chosen_, k, {iterate.w});
     result.oracle_calls += visit(chosen_[k], iterate);
   }
   result.visits = static_cast<std::int64_t>(chosen_.size());

@@ -28,6 +28,9 @@ struct MarginalList {
   std::vector<double> values;
 };
 
+/// Examples in the order in which stochastic steps visit them.
+using Order = std::span<const std::int64_t>;
+
 /// Scratch memory of one thread.
 struct Workspace {
   virtual ~Workspace() = default;
@@ -52,8 +55,12 @@ class Problem {
   /// not null.
   virtual Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                         double* marginals) const = 0;
-  /// Asks the memory for what an oracle call on example i will read. Stochastic steps visit examples in random order.
+  /// Asks the memory for the weights that an oracle call on example i will read. Stochastic steps visit examples in
+  /// random order.
   virtual void prefetch(std::int64_t i, const WeightView& w) const = 0;
+  /// The same for the features of example i, which prefetch reads, and for what says where these are.
+  virtual void prefetch_features(std::int64_t /*i*/) const {}
+  virtual void prefetch_places(std::int64_t /*i*/) const {}
   /// Tells in which order the next stochastic steps will visit examples.
   virtual void announce(std::span<const std::int64_t> /*order*/) const {}
   /// Where oracles of several examples are quicker together than one by one: gives answers to examples, marks them in
@@ -115,5 +122,12 @@ class Problem {
   std::int64_t active_ = 0;        // 0: all
   std::pmr::memory_resource* memory_;
 };
+
+/// Before step t: asks the memory for what the steps after it read, in good time for what is asked for next.
+inline void prefetch_ahead(const Problem& problem, Order order, std::size_t t, const WeightView& w) {
+  if (t + 4 < order.size()) problem.prefetch_places(order[t + 4]);
+  if (t + 2 < order.size()) problem.prefetch_features(order[t + 2]);
+  if (t + 1 < order.size()) problem.prefetch(order[t + 1], w);
+}
 
 }  // namespace casimir

@@ -62,6 +62,16 @@ void ShardedProblem::prefetch(std::int64_t i, const WeightView& w) const {
   shards_[s]->prefetch(k, w);
 }
 
+void ShardedProblem::prefetch_features(std::int64_t i) const {
+  const auto [s, k] = place(i);
+  if (is_entered(s)) shards_[s]->prefetch_features(k);
+}
+
+void ShardedProblem::prefetch_places(std::int64_t i) const {
+  const auto [s, k] = place(i);
+  if (is_entered(s)) shards_[s]->prefetch_places(k);
+}
+
 void ShardedProblem::announce(std::span<const std::int64_t> order) const {
   coming_.clear();
   entered_ = 0;

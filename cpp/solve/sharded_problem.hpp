@@ -32,6 +32,8 @@ class ShardedProblem final : public Problem {
   Answer oracle(std::int64_t i, const WeightView& w, const Smoothing& smoothing, Workspace& work,
                 double* marginals) const override;
   void prefetch(std::int64_t i, const WeightView& w) const override;
+  void prefetch_features(std::int64_t i) const override;
+  void prefetch_places(std::int64_t i) const override;
   void announce(std::span<const std::int64_t> order) const override;
   void subtract_truth(std::int64_t i, double* marginals) const override;
   void scatter(std::int64_t i, const double* marginals, const ScatterTarget& target) const override;
@@ -55,6 +57,8 @@ class ShardedProblem final : public Problem {
 
   Place place(std::int64_t i) const;
   void enter_next() const;
+  /// Whether steps have come to a shard; what they have not come to may still be on disk.
+  bool is_entered(std::size_t shard) const { return entered_ > 0 && coming_[entered_ - 1] == shard; }
   std::int64_t offset_of(std::int64_t i, const std::vector<std::int64_t>& first,
                          std::int64_t (Problem::*own)(std::int64_t) const) const;
 

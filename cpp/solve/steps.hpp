@@ -15,7 +15,6 @@
 
 namespace casimir {
 
-using Order = std::span<const std::int64_t>;
 using Vector = std::span<const double>;
 using MutableVector = std::span<double>;
 
@@ -71,7 +70,7 @@ SeenSums run_steps(const Problem& problem, Order order, const Smoothing& smoothi
   for (std::size_t t = 0; t < order.size(); ++t) {
     const std::int64_t i = order[t];
     const WeightView view = iterate.view(i);
-    if (t + 1 < order.size()) problem.prefetch(order[t + 1], view);
+    prefetch_ahead(problem, order, t, view);
     problem.load_weights(view, *work);
     double* x = buffer.of(i);
     const Answer answer = problem.oracle(i, view, smoothing, *work, x);

@@ -152,10 +152,66 @@ void check_groups(int labels, std::int64_t p, double slope) {
     }
 }
 
+struct Marginals {
+  std::vector<double> values, nodes, edges;
+
+  Marginals(const casimir::ChainBatch& batch, double mu, int threads)
+      : values(static_cast<std::size_t>(batch.size)),
+        nodes(static_cast<std::size_t>(batch.offsets[batch.size] * batch.labels)),
+        edges(static_cast<std::size_t>((batch.offsets[batch.size] - batch.size) * batch.labels * batch.labels)) {
+    casimir::chain_expect(batch, mu, threads, values.data(), nodes.data(), edges.data());
+  }
+};
+
+/// Chains that share lanes: each gets what it gets alone, to the last bit, and what it gets with a matrix for every
+/// edge, where chains run one by one. Some are lost to messages in doubles.
+void check_lanes(int labels, double share, Random& random) {
+  Instance chain{labels, true, {0}, {}, {}};
+  for (const std::int64_t length : {3, 1, 12, 7, 7, 2, 30, 5, 1, 9, 8, 4, 12, 3, 6, 6, 11, 2, 5})
+    chain.offsets.push_back(chain.offsets.back() + length);
+  chain.nodes = random.uniforms(chain.offsets.back() * labels, -3.0, 3.0);
+  chain.edges = random.uniforms(labels * labels, -3.0, 3.0);
+  forbid(chain, share, random);
+  for (int y = 0; y < labels; ++y) {  // one output is always allowed
+    chain.edges[chain.edge(0, 0, y, y)] = 0.5;
+    for (std::int64_t t = 0; y == 0 && t < chain.offsets.back(); ++t) chain.nodes[chain.node(0, t, y)] = 0.25;
+  }
+  chain.nodes[chain.node(2, 1, labels - 1)] = 900.0;
+  chain.nodes[chain.node(6, 20, 0)] = -900.0;
+  const Marginals all(chain.batch(), 0.5, 1), threads(chain.batch(), 0.5, 3);
+  check(all.values == threads.values && all.nodes == threads.nodes && all.edges == threads.edges);
+
+  Instance apart = chain;
+  apart.shared = false;
+  apart.edges.clear();
+  const std::size_t n = all.values.size();
+  for (std::int64_t edge = 0; edge < chain.offsets.back() - static_cast<std::int64_t>(n); ++edge)
+    apart.edges.insert(apart.edges.end(), chain.edges.begin(), chain.edges.end());
+  const Marginals expected(apart.batch(), 0.5, 1);
+  for (std::size_t i = 0; i < n; ++i) check_close(all.values[i], expected.values[i], 1e-11);
+  for (std::size_t j = 0; j < all.nodes.size(); ++j) check_close(all.nodes[j], expected.nodes[j], 1e-11);
+  for (std::size_t j = 0; j < all.edges.size(); ++j) {
+    check_close(all.edges[j], expected.edges[j], 1e-11);
+    check((all.edges[j] == 0.0) == (expected.edges[j] == 0.0));
+  }
+
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto first = chain.nodes.begin() + chain.offsets[i] * labels;
+    const Instance one{labels, true, {0, chain.length(i)}, {first, first + chain.length(i) * labels}, chain.edges};
+    const Marginals alone(one.batch(), 0.5, 1);
+    check(alone.values[0] == all.values[i]);
+    check(std::equal(alone.nodes.begin(), alone.nodes.end(), all.nodes.begin() + chain.offsets[i] * labels));
+    const std::int64_t edge = chain.offsets[i] - static_cast<std::int64_t>(i);
+    check(std::equal(alone.edges.begin(), alone.edges.end(), all.edges.begin() + edge * labels * labels));
+  }
+}
+
 }  // namespace
 
 void test_chain() {
   Random random(3);
+  for (const int labels : {1, 2, 3, 4, 7, 8, 9, 12, 15, 16, 31, 32, 33})
+    for (const double share : {0.0, 0.3}) check_lanes(labels, share, random);
   const struct {
     int labels;
     std::int64_t length;

@@ -43,6 +43,17 @@ void check_comparisons(Random& random) {
   }
 }
 
+template <int W>
+void check_transpose() {
+  using L = casimir::Lanes<W>;
+  typename L::V rows[W];
+  for (int i = 0; i < W; ++i)
+    for (int j = 0; j < W; ++j) rows[i][j] = 10 * i + j;
+  L::transpose(rows);
+  for (int i = 0; i < W; ++i)
+    for (int j = 0; j < W; ++j) check(rows[i][j] == 10 * j + i);
+}
+
 }  // namespace
 
 void test_lanes() {
@@ -57,6 +68,8 @@ void test_lanes() {
   casimir::Lanes<8>::store(out, casimir::Lanes<8>::exp(casimir::Lanes<8>::load(special)));
   check(out[0] == 1.0 && out[1] == 1.0 && out[2] == 0.0 && out[3] == 0.0 && out[6] == 0.0);
   Random random(2);
+  check_transpose<4>();
+  check_transpose<8>();
   check_comparisons<4>(random);
   check_comparisons<8>(random);
 }

@@ -42,6 +42,17 @@ void LinearTokens::touched(std::int64_t i, std::vector<RowRange>& ranges) const 
   for (std::int64_t row = data_.n_features; row < weight_rows(); ++row) add_cells(row);
 }
 
+void LinearTokens::prefetch_places(std::int64_t i) const {
+  constexpr std::int64_t places = 64 / sizeof(*data_.features.indptr), labels = 64 / sizeof(*data_.y);
+  const std::int64_t first = data_.offsets[i], end = data_.offsets[i + 1];
+  for (std::int64_t t = first; t < end; t += places) __builtin_prefetch(data_.features.indptr + t);
+  __builtin_prefetch(data_.features.indptr + end);
+  for (std::int64_t t = first; t < end; t += labels) {
+    if (data_.y) __builtin_prefetch(data_.y + t);
+    fixed_nodes_.prefetch(t);
+  }
+}
+
 void LinearTokens::prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const {
   constexpr std::int64_t line = 64 / sizeof(*data_.features.indices);
   const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
@@ -49,7 +60,6 @@ void LinearTokens::prefetch_features(std::int64_t i, std::int64_t first, std::in
 }
 
 void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const {
-  fixed_nodes_.prefetch(data_.offsets[i] + first);
   const std::int64_t* indptr = data_.features.indptr + data_.offsets[i] + first;
   const std::int64_t stride = shape_.stride;
   for (std::int64_t f = indptr[0]; shared_ && f < indptr[count]; ++f)
@@ -92,9 +102,22 @@ void LinearTokens::collect_pairwise(std::int64_t i, const double* marginals, Mar
     collect_unit(-1 - (data_.n_features + l), marginals + cell(p + l, 0), list);
 }
 
+void LinearTokens::prefetch_target(std::int64_t token, const ScatterTarget& target) const {
+  const std::int64_t stride = shape_.stride;
+  for (std::int64_t f = data_.features.indptr[token]; f < data_.features.indptr[token + 1]; ++f) {
+    const std::int64_t row = data_.features.indices[f];
+    if (row < target.row_begin || row >= target.row_end) continue;
+    for (std::int64_t l = 0; l < stride; l += 8) __builtin_prefetch(target.v + row * stride + l, 1);
+  }
+}
+
 void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& target) const {
+  constexpr std::size_t ahead = 3;
   const double* x = list.values.data();
-  for (const std::int64_t unit : list.unit) {
+  for (std::size_t k = 0; k < list.unit.size(); ++k) {
+    const std::int64_t unit = list.unit[k];
+    if (!shared_ && k + ahead < list.unit.size() && list.unit[k + ahead] >= 0)
+      prefetch_target(list.unit[k + ahead], target);
     if (unit >= 0)
       scatter_features(unit, 1, x, target);
     else

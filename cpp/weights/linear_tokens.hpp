@@ -41,6 +41,8 @@ class LinearTokens : public Problem {
   }
   std::int64_t output_offset(std::int64_t i) const final { return data_.offsets[i]; }
   void prefetch(std::int64_t i, const WeightView& w) const final { prefetch_tokens(i, 0, length(i), w); }
+  void prefetch_features(std::int64_t i) const final { prefetch_features(i, 0, length(i)); }
+  void prefetch_places(std::int64_t i) const final;
   void scatter_list(const MarginalList& list, const ScatterTarget& target) const override;
   void touched(std::int64_t i, std::vector<RowRange>& ranges) const override;
   double expected_cost(std::int64_t i, const double* marginals) const final {
@@ -48,7 +50,7 @@ class LinearTokens : public Problem {
   }
   void add_truth_scores(std::int64_t i, double margin, double* scores) const final;
 
-  /// Asks the memory for the weights of tokens [first, first + count) of example i, and for where their costs are.
+  /// Asks the memory for the weights of tokens [first, first + count) of example i.
   void prefetch_tokens(std::int64_t i, std::int64_t first, std::int64_t count, const WeightView& w) const;
   /// Asks for the features of these tokens, which prefetch_tokens reads.
   void prefetch_features(std::int64_t i, std::int64_t first, std::int64_t count) const;
@@ -81,6 +83,8 @@ class LinearTokens : public Problem {
   }
   /// Adds the marginals x to a row of the target that is not one of features.
   void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
+  /// Asks the memory for the rows of a target that the features of a token change.
+  void prefetch_target(std::int64_t token, const ScatterTarget& target) const;
   /// Adds x to the list unless it is zero; units are tokens, or -1 - row.
   void collect_unit(std::int64_t unit, const double* x, MarginalList& list) const;
   /// Scatters and collects the rows of tokens and of pairs; those of pairs apart are not collected.

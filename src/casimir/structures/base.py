@@ -154,9 +154,11 @@ def split_flat(flat: Any, offsets: IntArray) -> list[Any]:
 
 def split_outputs(labels: IntArray, counts: IntArray, lengths: IntArray) -> list[IntArray]:
     """List of int64[k_i, p_i] from all labels, example after example."""
-    shapes = list(zip(counts.tolist(), lengths.tolist(), strict=True))
-    ends = itertools.accumulate(k * p for k, p in shapes)
-    return [labels[end - k * p : end].reshape(k, p) for (k, p), end in zip(shapes, ends, strict=True)]
+    sizes, dtype = counts * lengths, labels.dtype
+    starts = (np.cumsum(sizes) - sizes) * labels.itemsize
+    shapes = zip(counts.tolist(), lengths.tolist(), strict=True)
+    # Views in one step each, where a slice and its reshape are two.
+    return [np.ndarray(shape, dtype, labels, start) for shape, start in zip(shapes, starts.tolist(), strict=True)]
 
 
 def check_layout(s: Scores, node_shape: tuple[int, ...], name: str) -> None:
