@@ -127,6 +127,17 @@ void OuterProducts::pack(std::int64_t depth, std::int64_t width, const double* l
   }
 }
 
+void OuterProducts::scale(const double* weights) {
+  for (std::size_t c = 0; c < used_; ++c) {
+    const std::int64_t depth = chunks_[c].right.depth();
+    double* left = chunks_[c].left.data();
+    for (std::int64_t column = 0; column < width_; column += kProductWidth)
+      for (std::int64_t k = 0; k < depth; ++k)
+        for (std::int64_t j = 0; j < kProductWidth; ++j) *left++ *= weights[k];
+    weights += depth;
+  }
+}
+
 void OuterProducts::add_to(std::int64_t begin, std::int64_t end, double* out) const {
   for (std::size_t c = 0; c < used_; ++c) {
     const Chunk& chunk = chunks_[c];

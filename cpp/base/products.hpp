@@ -47,6 +47,9 @@ class OuterProducts {
   /// left, right: [depth][width], without gaps.
   void pack(std::int64_t depth, std::int64_t width, const double* left, const double* right);
 
+  /// Multiplies each outer product by a weight of its own.
+  void scale(const double* weights);
+
   /// Rows [begin, end) of out[width][width] += left' right; both multiples of kProductWidth.
   void add_to(std::int64_t begin, std::int64_t end, double* out) const;
 

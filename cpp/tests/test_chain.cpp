@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "chain/chain_batch.hpp"
+#include "chain/shared_pairs.hpp"
 #include "testing.hpp"
 
 using namespace testing;
@@ -161,18 +162,28 @@ void check_soft_loss(const Instance& chain, const std::vector<std::vector<Output
       if (t > 0) edges[separate.edge(i, t - 1, y[y.size() - 2], y.back())] -= 1.0;
     }
   }
-  const std::size_t matrices = chain.shared ? n : n_edges;
-  std::vector<double> losses(n), node_out(nodes.size()), edge_out(matrices * block), edge_expected(matrices * block);
-  casimir::chain_soft_loss(chain.batch(), y.data(), mu, 2, losses.data(), node_out.data(), edge_out.data());
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::int64_t t = 0; t + 1 < chain.length(i); ++t)
-      for (std::size_t cell = 0; cell < block; ++cell) {
-        const auto edge = static_cast<std::size_t>(chain.offsets[i]) - i + static_cast<std::size_t>(t);
-        edge_expected[(chain.shared ? i : edge) * block + cell] += edges[edge * block + cell];
-      }
-  for (std::size_t i = 0; i < n; ++i) check_close(losses[i], values[i], 1e-12);
-  for (std::size_t j = 0; j < nodes.size(); ++j) check_close(node_out[j], nodes[j], 1e-12);
-  for (std::size_t j = 0; j < edge_out.size(); ++j) check_close(edge_out[j], edge_expected[j], 1e-12);
+  std::vector<double> losses(n), node_out(nodes.size()), edge_out(edges.size());
+  const auto check_others = [&] {
+    for (std::size_t i = 0; i < n; ++i) check_close(losses[i], values[i], 1e-12);
+    for (std::size_t j = 0; j < nodes.size(); ++j) check_close(node_out[j], nodes[j], 1e-12);
+  };
+  if (!chain.shared) {
+    casimir::chain_soft_loss(chain.batch(), y.data(), mu, 2, losses.data(), node_out.data(), edge_out.data());
+    check_others();
+    for (std::size_t j = 0; j < edges.size(); ++j) check_close(edge_out[j], edges[j], 1e-12);
+    return;
+  }
+  const casimir::SharedPairs pairs(chain.batch(), y.data(), mu, 2, losses.data(), node_out.data());
+  check_others();
+  for (const auto& weights : {std::vector<double>(n, -0.7), std::vector<double>{0.5, 3.0, -2.0}}) {
+    std::vector<double> sums(block), expected(block, 0.0);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::int64_t t = 0; t + 1 < chain.length(i); ++t)
+        for (std::size_t cell = 0; cell < block; ++cell)
+          expected[cell] += weights[i] * edges[separate.edge(i, t, 0, 0) + cell];
+    pairs.weighted(weights.data(), 2, sums.data());
+    for (std::size_t cell = 0; cell < block; ++cell) check_close(sums[cell], expected[cell], 1e-11);
+  }
 }
 
 void check_all(const Instance& chain) {
@@ -224,7 +235,7 @@ void test_chain() {
   for (const auto& size : sizes)
     for (const bool shared : {true, false})
       for (const bool ties : {false, true})
-        for (const double share : {0.0, 0.1, 0.6}) {
+        for (const double share : {0.0, 0.1, 0.6, 0.8}) {
           Instance chain = make_instance(size.labels, size.length, shared, ties, random);
           forbid(chain, share, random);
           check_all(chain);

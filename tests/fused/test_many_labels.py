@@ -12,12 +12,26 @@ from problems import Parts, chain_parts
 
 import casimir as cs
 
+
+def few_pairs(parts: Parts, rows: bool = False) -> Parts:
+    """So few that passes run on lists of them; the truth is always allowed."""
+    rng, labels = np.random.default_rng(0), parts.structure.n_labels
+    pairs = rng.random((labels, labels)) < 0.1
+    masks = [(rng.random((len(y), labels)) < 0.5) | (np.arange(labels) == y[:, None]) for y in parts.y]
+    for y in parts.y:
+        pairs[y[:-1], y[1:]] = True
+    assert pairs.mean() < 0.3
+    return replace(parts, structure=cs.Chain(labels, pairs, labels=masks if rows else None))
+
+
 CASES = {
     "33 labels": lambda: chain_parts(n=60, n_labels=33, lengths=(1, 9)),
     "40 labels, values": lambda: chain_parts(n=9, n_labels=40, lengths=(1, 30), valued=True, weighted_cost=True),
     "50 labels, two chains": lambda: chain_parts(n=2, n_labels=50, lengths=(1, 5)),
     "71 labels, single tokens": lambda: chain_parts(n=30, n_labels=71, lengths=(1, 1)),
     "forbidden labels and pairs": lambda: constrained(chain_parts(n=40, n_labels=35, lengths=(1, 6))),
+    "few pairs allowed": lambda: few_pairs(chain_parts(n=40, n_labels=41, lengths=(1, 6))),
+    "few pairs allowed, and labels": lambda: few_pairs(chain_parts(n=9, n_labels=60, lengths=(1, 30)), rows=True),
     "costs of pairs": lambda: own_cost(chain_parts(n=10, n_labels=34, lengths=(1, 6)), pairs=True),
 }
 cases = pytest.mark.parametrize("case", CASES)
