@@ -77,7 +77,7 @@ void panel_product(std::int64_t vectors, std::int64_t rows, std::int64_t depth, 
 
 void Panels::pack(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride) {
   depth_ = depth, width_ = width;
-  cells_.resize(static_cast<std::size_t>(depth * width));
+  cells_.make_room(static_cast<std::size_t>(depth * width));
   double* to = cells_.data();
   for (std::int64_t column = 0; column < width; column += kPanel) {
     const std::int64_t count = std::min(kPanel, width - column);
@@ -88,7 +88,7 @@ void Panels::pack(std::int64_t depth, std::int64_t width, const double* rows, st
 
 void Panels::pack_transposed(std::int64_t depth, std::int64_t width, const double* rows, std::int64_t stride) {
   depth_ = depth, width_ = width;
-  cells_.resize(static_cast<std::size_t>(depth * width));
+  cells_.make_room(static_cast<std::size_t>(depth * width));
   double* to = cells_.data();
   for (std::int64_t column = 0; column < width; column += kPanel) {
     const std::int64_t count = std::min(kPanel, width - column);
@@ -119,7 +119,7 @@ void OuterProducts::pack(std::int64_t depth, std::int64_t width, const double* l
     if (chunks_.size() == used_) chunks_.emplace_back();
     Chunk& chunk = chunks_[used_];
     chunk.right.pack(count, width, right + first * width, width);
-    chunk.left.resize(static_cast<std::size_t>(count * width));
+    chunk.left.make_room(static_cast<std::size_t>(count * width));
     double* to = chunk.left.data();
     for (std::int64_t column = 0; column < width; column += kProductWidth)
       for (std::int64_t k = 0; k < count; ++k, to += kProductWidth)

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/scratch.hpp"
+
 namespace casimir {
 
 /// The width of matrices that are multiplied is a multiple of this.
@@ -30,7 +32,7 @@ class Panels {
 
  private:
   std::int64_t depth_ = 0, width_ = 0;
-  std::vector<double> cells_;
+  Scratch cells_;
 };
 
 /// out[rows][width] = left[rows][depth] right; rows of left and out begin `stride`s after one another.
@@ -55,7 +57,7 @@ class OuterProducts {
 
  private:
   struct Chunk {
-    std::vector<double> left;  // columns in blocks of kProductWidth, each from front to back
+    Scratch left;  // columns in blocks of kProductWidth, each from front to back
     Panels right;
   };
   std::int64_t width_ = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/scratch.hpp"
+
 namespace casimir {
 
 /// A matrix column by column: column j has the cells [begin[j], begin[j + 1]), row[k] is the row of cell k, ascending
@@ -39,9 +41,10 @@ class SampledProducts {
 
  private:
   struct Chunk {
-    std::vector<double> left, right;  // [width][kept], 0 beyond the depth
+    Scratch left, right;  // [width][kept], 0 beyond the depth
     std::int64_t depth = 0, kept = 0;
   };
+  std::int64_t width_ = 0;
   std::vector<Chunk> chunks_;  // of rows, so many that a chunk stays in the cache
   std::size_t used_ = 0;
 };

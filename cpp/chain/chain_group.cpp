@@ -172,9 +172,8 @@ void ChainGroup::begin(const GroupPotentials& potentials, std::span<const std::i
   values_.assign(lengths_.size(), 0.0);
   logs_.assign(lengths_.size(), 0.0);
   scales_.assign(lengths_.size(), 1.0);
-  for (std::vector<double>* rows : {&local_, &right_, &before_})
-    if (rows->size() < cell(this->rows())) rows->resize(cell(this->rows()));
-  if (here_.size() < cell(chains())) here_.resize(cell(chains()));
+  for (Scratch* rows : {&local_, &right_, &before_}) rows->make_room(cell(this->rows()));
+  here_.make_room(cell(chains()));
 }
 
 bool ChainGroup::set_scores(std::int64_t chain, std::int64_t t, const double* scores) {
@@ -266,8 +265,7 @@ void ChainGroup::join(std::int64_t t, bool with_marginals) {
 void ChainGroup::drop_lost() {
   for (std::int64_t c = 0; c < chains(); ++c)
     for (std::int64_t t = 1; lost_[at(c)] && t < lengths_[at(c)]; ++t)
-      for (std::vector<double>* rows : {&before_, &right_})
-        std::fill_n(rows->data() + cell(row(c, t)), potentials_->width, 0.0);
+      for (Scratch* rows : {&before_, &right_}) std::fill_n(rows->data() + cell(row(c, t)), potentials_->width, 0.0);
 }
 
 }  // namespace casimir

@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/products.hpp"
+#include "base/scratch.hpp"
 #include "chain/chain_ops.hpp"
 
 namespace casimir {
@@ -114,10 +115,10 @@ class ChainGroup {
   std::vector<std::int64_t> first_;  // [longest + 1]: the first row of a position; its chains are a prefix of all
   std::vector<char> lost_;
   std::vector<double> values_, scales_, logs_;  // of a chain; scales: factors whose logs are not yet in logs
-  std::vector<double> local_;                   // exp(u / mu), scaled by its row's maximum; then marginals of tokens
-  std::vector<double> right_;                   // local * (message from the right), up to a factor
-  std::vector<double> before_;  // messages from the left at the position before, local included, up to a factor
-  std::vector<double> here_;    // messages from the left of one position
+  Scratch local_;                               // exp(u / mu), scaled by its row's maximum; then marginals of tokens
+  Scratch right_;                               // local * (message from the right), up to a factor
+  Scratch before_;  // messages from the left at the position before, local included, up to a factor
+  Scratch here_;    // messages from the left of one position
 };
 
 }  // namespace casimir

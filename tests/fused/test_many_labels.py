@@ -105,8 +105,10 @@ def test_values_alone_are_those_with_a_gradient(case: str) -> None:
     np.testing.assert_allclose(value.value, full.value, rtol=1e-13)
 
 
-def test_a_chain_has_the_same_bits_in_any_group() -> None:
+@pytest.mark.parametrize("few", [False, True])
+def test_a_chain_has_the_same_bits_in_any_group(few: bool) -> None:
     parts = chain_parts(n=40, n_labels=37, lengths=(2, 6))
+    parts = few_pairs(parts) if few else parts
     w = start(parts)
     problem = parts.objective(0.3, cs.Log()).problem(cs.Entropy())
     value = problem.full_pass(w, cs.Entropy(), 1.0, gradient=True, keep=False).value

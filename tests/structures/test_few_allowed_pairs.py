@@ -154,3 +154,25 @@ def test_labels_that_no_output_joins_need_logs() -> None:
         count /= count.sum()
     assert soft.value[0] == pytest.approx(slope * (p // 2) + logs, rel=1e-12)
     np.testing.assert_allclose(soft.marginals.nodes.sum(axis=1), 1.0, atol=1e-9)
+
+
+def test_runs_of_labels_and_single_ones_together_are_brute_force() -> None:
+    """Labels that follow one another are read as vectors: runs of every length, from every place, between single ones."""
+    labels = 70
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        allowed = np.zeros((labels, labels), dtype=bool)
+        for row in allowed:
+            for first in rng.integers(0, labels, 3):
+                row[first : first + rng.integers(0, 14)] = True
+        row_sums = allowed.sum(axis=1)
+        allowed[row_sums == 0, 0] = True
+        assert allowed.mean() < 0.35
+        unary, pairwise = rng.integers(-2, 3, (2, labels)), rng.integers(-2, 3, (labels, labels))
+        chain = cs.Chain(labels, allowed)
+        z = np.where(allowed, unary[0][:, None] + pairwise + unary[1], -np.inf)
+        best = chain.max(chain.scores([unary], pairwise))
+        assert best.value[0] == z.max()
+        np.testing.assert_array_equal(best.outputs[0], np.unravel_index(z.argmax(), z.shape))
+        several = chain.max(chain.scores([unary] * 9, pairwise))
+        np.testing.assert_array_equal(np.stack(several.outputs), np.tile(best.outputs[0], (9, 1)))

@@ -133,7 +133,9 @@ def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Ten
 
 
 def _weighted(rows: FloatArray, weights: FloatArray, offsets: IntArray) -> FloatArray:
-    """rows [N, ...], those of example i times weights[i]."""
+    """rows [N, ...], those of example i times weights[i]; rows themselves where all weights are 1."""
+    if (weights == 1.0).all():
+        return rows
     if len(weights) and (weights == weights[0]).all():
         found: FloatArray = rows * weights[0]
         return found
