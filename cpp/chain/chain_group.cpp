@@ -128,7 +128,8 @@ void GroupPotentials::load(RowShape shape, const double* rows, double at_mu, con
   for (std::int64_t y = 0; y < labels; ++y)
     exponentiate(rows + y * shape.stride, labels, offset, 1.0 / mu, cells.data() + y * width, width);
   to_.pack(labels, width, cells.data(), width);
-  from_.pack_transposed(labels, width, cells.data(), width);
+  to_.leave_out(0.0);
+  from_.pack_transposed(labels, width, cells.data(), width, 0.0);
 }
 
 void GroupPotentials::step_right(std::int64_t rows, const double* messages, double* out) const {
@@ -154,7 +155,7 @@ void PairSums::scale(const double* weights) {
 }
 
 void PairSums::add_to(const GroupPotentials& potentials, std::int64_t begin, std::int64_t end, double* sums) const {
-  if (!potentials.allowed) return all_.add_to(begin, end, sums);
+  if (!potentials.allowed) return all_.add_to(begin, end, sums, potentials.cells.data());
   const std::int64_t last = std::min<std::int64_t>(end, potentials.labels);
   some_.add_to(potentials.allowed->from(potentials.cells.data()), begin, last, sums);
 }

@@ -9,6 +9,7 @@
 #include "base/numbers.hpp"
 #include "base/products.hpp"
 #include "base/scratch.hpp"
+#include "chain/allowed_pairs.hpp"
 #include "chain/chain_ops.hpp"
 
 namespace casimir {

@@ -9,6 +9,7 @@
 
 #include "base/lanes.hpp"
 #include "base/numbers.hpp"
+#include "chain/allowed_pairs.hpp"
 #include "chain/chain_logs.hpp"
 
 namespace casimir {

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "chain/allowed_pairs.hpp"
 #include "weights/weight_view.hpp"
 
 namespace casimir {
+
+struct AllowedScores;
 
 /// Transitions of a chain: `to` holds [from][to] rows, `from` holds its transpose; `step` doubles from one edge to the
 /// next (0: all edges share one matrix). Where few pairs are allowed, `allowed` has their scores, and max-product reads

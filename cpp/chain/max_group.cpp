@@ -18,7 +18,7 @@ void GroupTransitions::load(RowShape shape, const double* rows, const AllowedSco
   for (std::int64_t y = 0; y < wide_.labels; ++y)
     std::copy_n(rows + y * shape.stride, wide_.labels, to_.data() + y * stride);
   rows_ = to_.data();
-  if (!allowed) from_.pack_transposed(wide_.labels, stride, to_.data(), stride);
+  if (!allowed) from_.pack_transposed(wide_.labels, stride, to_.data(), stride, -kInf);
 }
 
 void GroupTransitions::step_left(std::int64_t rows, const double* messages, double* out, std::int64_t stride) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/products.hpp"
+#include "chain/allowed_pairs.hpp"
 #include "chain/chain_ops.hpp"
 #include "chain/kbest.hpp"
 

@@ -24,7 +24,7 @@ void check_product(std::int64_t rows, std::int64_t depth, std::int64_t width, Ra
     for (std::int64_t j = 0; j < width; ++j) transposed[at(j * depth + k)] = right[at(k * width + j)];
   casimir::Panels panels, same;
   panels.pack(depth, width, right.data(), width);
-  same.pack_transposed(depth, width, transposed.data(), depth);
+  same.pack_transposed(depth, width, transposed.data(), depth, 0.0);
   std::vector<double> sums(at(rows * stride), 7.0), again(sums), maxima(sums);
   casimir::multiply(rows, left.data(), left_stride, panels, sums.data(), stride);
   casimir::multiply(rows, left.data(), left_stride, same, again.data(), stride);
@@ -85,8 +85,15 @@ void check_sparse(std::int64_t rows, std::int64_t depth, double share, Random& r
   casimir::Panels panels;
   panels.pack(depth, width, zeros.data(), width);
   casimir::multiply(rows, left.data(), left_stride, panels, expected_sums.data(), stride);
+  panels.leave_out(0.0);
+  casimir::multiply(rows, left.data(), left_stride, panels, sums.data(), stride);
+  check(sums == expected_sums);
   panels.pack(depth, width, infinities.data(), width);
   casimir::max_plus(rows, left.data(), left_stride, panels, expected_maxima.data(), stride);
+  panels.leave_out(-kInf);
+  casimir::max_plus(rows, left.data(), left_stride, panels, maxima.data(), stride);
+  check(maxima == expected_maxima);
+  std::fill(sums.begin(), sums.end(), 7.0), std::fill(maxima.begin(), maxima.end(), 7.0);
   casimir::multiply(rows, left.data(), left_stride, cells, sums.data(), stride, width);
   casimir::max_plus(rows, left.data(), left_stride, cells, maxima.data(), stride, width);
   check(maxima == expected_maxima);
@@ -105,6 +112,10 @@ void check_sparse(std::int64_t rows, std::int64_t depth, double share, Random& r
     some.add_to(cells, 0, depth / 2, found.data());
     some.add_to(cells, depth / 2, depth, found.data());
     all.add_to(0, width, whole.data());
+    std::vector<double> in_tiles(whole.size(), 1.0);
+    all.add_to(0, width, in_tiles.data(), zeros.data());
+    for (std::size_t cell = 0; cell < whole.size(); ++cell)
+      check(in_tiles[cell] == whole[cell] || (zeros[cell] == 0.0 && in_tiles[cell] == 1.0));
     for (std::int64_t j = 0; j < depth; ++j)
       for (std::int64_t k = begin[at(j)]; k < begin[at(j + 1)]; ++k)
         check_close(found[at(k)], whole[at(j * width + row[at(k)])], 1e-13 * static_cast<double>(rows + 1));
@@ -129,5 +140,5 @@ void test_products() {
   for (const std::int64_t depth : {0, 1, 5, 191, 192, 193, 400})
     for (const std::int64_t width : {8, 32, 40}) check_outer_products(depth, width, random);
   for (const std::int64_t rows : {1, 2, 5, 8, 12, 13, 24, 25, 50, 300})
-    for (const double share : {0.0, 0.1, 0.5, 1.0}) check_sparse(rows, 1 + random.below(50), share, random);
+    for (const double share : {0.0, 0.01, 0.1, 0.5, 1.0}) check_sparse(rows, 1 + random.below(50), share, random);
 }

@@ -163,7 +163,7 @@ def test_gradcheck_of_labels(smoothing: Any, own: bool, kind: str) -> None:
 def test_gradients_by_shared_pairs_are_those_of_pairs_of_their_own(n_labels: int, few: bool, reduction: str) -> None:
     """Chains of few labels run one by one, those of many in groups, whose pairs are added up in the backward pass."""
     rng = np.random.default_rng(n_labels)
-    allowed = rng.random((n_labels, n_labels)) < 0.2 if few else np.ones((n_labels, n_labels), dtype=bool)
+    allowed = rng.random((n_labels, n_labels)) < 0.05 if few else np.ones((n_labels, n_labels), dtype=bool)
     target = integers(n_labels, len(LENGTHS), T, seed=1)
     mask = holes()
     for y, kept in zip(target, mask, strict=True):
@@ -185,7 +185,7 @@ def test_gradients_by_shared_pairs_are_those_of_pairs_of_their_own(n_labels: int
 @pytest.mark.parametrize("few", [False, True])
 def test_gradcheck_of_shared_pairs_of_many_labels(few: bool) -> None:
     n_labels = 34
-    allowed = (np.arange(n_labels)[:, None] + np.arange(n_labels)) % 4 == 0 if few else None
+    allowed = np.isin(np.add.outer(np.arange(n_labels), np.arange(n_labels)), [4, 8, 12, 40]) if few else None
     y = np.array([[1, 3, 5, 7], [4, 4, 0, 8], [2, 2, 2, 6]])
     loss = StructuredLoss(cs.Chain(n_labels, allowed), reduction="none")
     u, pairs = noise(3, 4, n_labels, grad=True), noise(n_labels, n_labels, seed=2, grad=True)

@@ -56,7 +56,7 @@ class Batch:
 batches = st.builds(
     Batch,
     labels=st.sampled_from([33, 34, 37, 40, 61]),
-    share=st.sampled_from([0.01, 0.05, 0.15, 0.3]),
+    share=st.sampled_from([0.01, 0.05, 0.08, 0.2]),
     lengths=st.lists(st.integers(1, 4), min_size=1, max_size=12),
     seed=st.integers(0, 2**32 - 1),
     ties=st.booleans(),
@@ -121,11 +121,11 @@ def reached(chain: cs.Chain, s: Scores) -> list[Any]:
 def test_pairs_that_no_token_can_have_change_nothing(labels: int) -> None:
     """Tokens have labels of the second half only; allowing pairs of the first half makes the mask dense."""
     rng, half = np.random.default_rng(labels), labels // 2
-    few = rng.random((labels, labels)) < 0.25
+    few = rng.random((labels, labels)) < 0.05
     np.fill_diagonal(few, True)
     many = few.copy()
     many[:half, :half] = True
-    assert few.mean() < 0.3 < 0.4 < many.mean()
+    assert few.mean() < 0.1 < 0.2 < many.mean()
     lengths = rng.integers(1, 9, 30)
     unary, pairwise = [rng.normal(size=(p, labels)) for p in lengths], rng.normal(size=(labels, labels))
     rows = [np.broadcast_to(np.arange(labels) >= half, (p, labels)) for p in lengths]
@@ -141,8 +141,9 @@ def test_labels_that_no_output_joins_need_logs() -> None:
     """Two halves of the labels, each preferred by one half of the tokens, whose messages drift apart."""
     labels, p, slope = 34, 200, 40.0
     half = np.arange(labels) % 2
-    allowed = (half[:, None] == half) & ((np.arange(labels)[:, None] + np.arange(labels)) % 3 == 0)
-    allowed[np.arange(labels), np.arange(labels)] = True
+    allowed = (half[:, None] == half) & ((np.arange(labels)[:, None] + np.arange(labels)) % 9 == 0)
+    np.fill_diagonal(allowed, True)
+    assert allowed.mean() < 0.1
     unary = slope * (half == (np.arange(p)[:, None] < p // 2)).astype(float)
     chain = cs.Chain(labels, allowed)
     soft = chain.expect(chain.scores([unary], np.zeros((labels, labels))), 1.0)
@@ -163,11 +164,11 @@ def test_runs_of_labels_and_single_ones_together_are_brute_force() -> None:
         rng = np.random.default_rng(seed)
         allowed = np.zeros((labels, labels), dtype=bool)
         for row in allowed:
-            for first in rng.integers(0, labels, 3):
-                row[first : first + rng.integers(0, 14)] = True
+            for first in rng.integers(0, labels, 2):
+                row[first : first + rng.integers(0, 14) // 2 * rng.integers(0, 2)] = True
         row_sums = allowed.sum(axis=1)
         allowed[row_sums == 0, 0] = True
-        assert allowed.mean() < 0.35
+        assert allowed.mean() < 0.1
         unary, pairwise = rng.integers(-2, 3, (2, labels)), rng.integers(-2, 3, (labels, labels))
         chain = cs.Chain(labels, allowed)
         z = np.where(allowed, unary[0][:, None] + pairwise + unary[1], -np.inf)

@@ -34,7 +34,7 @@ class Chain(AllowedLabels):
 
     Outputs that are not allowed are never returned and have no probability; without the arguments all are allowed.
     max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward, in logs where needed.
-    With 33 labels or more, of whose pairs at most 35 % are allowed, they read the pairs that are, and no others.
+    With 33 labels or more, of whose pairs at most 10 % are allowed, they read the pairs that are, and no others.
 
     >>> chain = Chain(2, allowed=[[True, True], [False, True]])  # no 0 after a 1
     >>> chain.max(chain.scores([[[0, 1], [1, 0], [0, 0]]], [[0, 0], [0, 0]])).outputs
