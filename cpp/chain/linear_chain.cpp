@@ -25,8 +25,17 @@ LinearChain::LinearChain(const LinearTokensData& data, UnfoldingData automaton, 
     : LinearTokens(data), unfolding_(std::move(automaton), shape_), edges_(edges, shape_, stop_row() + 1) {
   if (edges_ ? unfolding_ || !data.pairs_apart : data.pairs_apart)
     throw std::invalid_argument("features of edges need marginals of each pair, and no automaton.");
-  if (data.fixed_pairs && !edges_ && !unfolding_) allowed_ = AllowedPairs(data.labels, data.fixed_pairs, data.labels);
+  if (data.fixed_pairs && !edges_ && !unfolding_ && allows_truth())
+    allowed_ = AllowedPairs(data.labels, data.fixed_pairs, data.labels);
   keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
+}
+
+/// Whether every pair of the true labels has a fixed score above -inf.
+bool LinearChain::allows_truth() const {
+  for (std::int64_t i = 0; data_.y && i < n_examples(); ++i)
+    for (std::int64_t t = 1; t < length(i); ++t)
+      if (fixed_pair(truth(i)[t - 1], truth(i)[t]) == -kInf) return false;
+  return true;
 }
 
 void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to) const {

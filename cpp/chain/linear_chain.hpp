@@ -96,6 +96,7 @@ class LinearChain final : public LinearTokens {
     Transitions edges;
   };
 
+  bool allows_truth() const;
   std::int64_t weight_rows() const override { return stop_row() + 1 + edges_.rows(); }
 
   /// Doubles from the pairs of one edge to those of the next; 0: all edges share theirs.
@@ -132,7 +133,7 @@ class LinearChain final : public LinearTokens {
 
   Unfolding unfolding_;
   EdgeFeatures edges_;
-  AllowedPairs allowed_;                                   // where they are few
+  AllowedPairs allowed_;                                   // where they are few, and the truth has no others
   mutable Spare memory_of_passes_, memory_of_max_passes_;  // of chains together
 };
 

@@ -50,35 +50,35 @@ void LinearChain::best_paths_together(const WeightView& w, int threads,
   transitions.load(shape_, to.data(), allowed_ ? &allowed : nullptr);
   const std::int64_t stride = transitions.shape().stride;
   groups_of_threads.resize(std::max(groups_of_threads.size(), static_cast<std::size_t>(std::max(threads, 1))));
-  parallel_chunks(static_cast<std::int64_t>(plan.size()), threads,
-                  [&](std::int64_t begin, std::int64_t end, int worker) {
-                    MaxGroup& group = groups_of_threads[static_cast<std::size_t>(worker)];
-                    std::vector<double> u, of_truth;
-                    std::vector<std::int64_t> lengths;
-                    std::vector<std::int32_t> path;
-                    for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g) {
-                      lengths.clear();
-                      for (const std::int64_t i : plan[g]) lengths.push_back(length(i));
-                      group.begin(transitions.shape(), lengths);
-                      of_truth.assign(plan[g].size(), 0.0);
-                      for (std::size_t c = 0; c < plan[g].size(); ++c) {
-                        const std::int64_t i = plan[g][c], p = lengths[c];
-                        u.resize(static_cast<std::size_t>(p * shape_.stride));
-                        score_tokens(i, 0, p, w, u.data());
-                        for (std::int64_t t = 0; t < p; ++t) {
-                          double* row = std::copy_n(u.data() + t * shape_.stride, shape_.labels, group.u(c) + t * stride);
-                          std::fill_n(row, stride - shape_.labels, -kInf);
-                        }
-                        if (data_.y) of_truth[c] = path_score(p, truth(i), u.data(), {to.data(), nullptr, 0});
-                      }
-                      group.run(transitions);
-                      for (std::size_t c = 0; c < plan[g].size(); ++c) {
-                        path.resize(static_cast<std::size_t>(lengths[c]));
-                        const double score = group.best_path(c, transitions, path.data());
-                        see(plan[g][c], {path.data(), score, of_truth[c]});
-                      }
-                    }
-                  });
+  parallel_chunks(
+      static_cast<std::int64_t>(plan.size()), threads, [&](std::int64_t begin, std::int64_t end, int worker) {
+        MaxGroup& group = groups_of_threads[static_cast<std::size_t>(worker)];
+        std::vector<double> u, of_truth;
+        std::vector<std::int64_t> lengths;
+        std::vector<std::int32_t> path;
+        for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g) {
+          lengths.clear();
+          for (const std::int64_t i : plan[g]) lengths.push_back(length(i));
+          group.begin(transitions.shape(), lengths);
+          of_truth.assign(plan[g].size(), 0.0);
+          for (std::size_t c = 0; c < plan[g].size(); ++c) {
+            const std::int64_t i = plan[g][c], p = lengths[c];
+            u.resize(static_cast<std::size_t>(p * shape_.stride));
+            score_tokens(i, 0, p, w, u.data());
+            for (std::int64_t t = 0; t < p; ++t) {
+              double* row = std::copy_n(u.data() + t * shape_.stride, shape_.labels, group.u(c) + t * stride);
+              std::fill_n(row, stride - shape_.labels, -kInf);
+            }
+            if (data_.y) of_truth[c] = path_score(p, truth(i), u.data(), {to.data(), nullptr, 0});
+          }
+          group.run(transitions);
+          for (std::size_t c = 0; c < plan[g].size(); ++c) {
+            path.resize(static_cast<std::size_t>(lengths[c]));
+            const double score = group.best_path(c, transitions, path.data());
+            see(plan[g][c], {path.data(), score, of_truth[c]});
+          }
+        }
+      });
   memory_of_max_passes_.keep(memory);
 }
 
