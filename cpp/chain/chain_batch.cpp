@@ -1,132 +1,58 @@
 #include "chain/chain_batch.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
 #include "base/numbers.hpp"
 #include "base/parallel.hpp"
 #include "chain/chain_group.hpp"
-#include "chain/chain_ops.hpp"
 #include "chain/kbest.hpp"
 #include "chain/lane_chains.hpp"
-#include "chain/soft_loss_groups.hpp"
+#include "chain/max_group.hpp"
+#include "chain/padded_chain.hpp"
 
 namespace casimir {
+
 namespace {
 
-/// Padded copies of one chain's scores, and room for the tables of its oracles.
-class PaddedChain {
- public:
-  explicit PaddedChain(const ChainBatch& batch)
-      : batch_(batch), shape_{batch.labels, stride_of(batch.labels)}, ops_(chain_ops(shape_.stride)) {
-    if (batch.shared_edges) pad_edges(batch.edges, 1);
-  }
-
-  void load(std::int64_t i) {
-    p_ = batch_.length(i);
-    const std::int64_t stride = shape_.stride, labels = shape_.labels;
-    u_.assign(static_cast<std::size_t>(p_ * stride), -kInf);
-    const double* nodes = batch_.nodes + batch_.offsets[i] * labels;
-    for (std::int64_t t = 0; t < p_; ++t)
-      std::copy(nodes + t * labels, nodes + (t + 1) * labels, u_.begin() + t * stride);
-    // Example i has one edge less than nodes, so its first edge is number offsets[i] - i.
-    if (!batch_.shared_edges) pad_edges(batch_.edges + (batch_.offsets[i] - i) * labels * labels, p_ - 1);
-  }
-
-  void max_tables() {
-    beta_.resize(u_.size());
-    best_.resize(u_.size());
-    ops_.backward_max(shape_, p_, u_.data(), transitions(), beta_.data(), best_.data());
-  }
-
-  /// The best labels, and their score.
-  double best_path(std::vector<std::int32_t>& path) {
-    max_tables();
-    path.resize(static_cast<std::size_t>(p_));
-    const double* first = std::max_element(beta_.data(), beta_.data() + shape_.labels);
-    path[0] = static_cast<std::int32_t>(first - beta_.data());
-    ops_.follow(shape_, p_, 0, transitions(), beta_.data(), best_.data(), nullptr, path.data(), nullptr);
-    return *first;
-  }
-
-  /// mu logsumexp(score / mu)
-  double log_sum(double mu) {
-    work_.resize(static_cast<std::size_t>(3 * p_ * shape_.stride));
-    const double value = forbids() ? std::numeric_limits<double>::quiet_NaN()
-                                   : ops_.log_sum(shape_, p_, u_.data(), transitions(), potentials_, mu, work_.data());
-    return std::isnan(value) ? expect(mu) : value;
-  }
-
-  /// The same, and marginals with padded rows.
-  double expect(double mu) {
-    const std::int64_t block = shape_.labels * shape_.stride;
-    work_.resize(static_cast<std::size_t>(3 * p_ * shape_.stride));
-    nodes_.resize(static_cast<std::size_t>(p_ * shape_.stride));
-    edges_.resize(static_cast<std::size_t>(p_ * block));
-    return ops_.expect(shape_, p_, u_.data(), transitions(), potentials_, mu, nodes_.data(), edges_.data(), block,
-                       work_.data());
-  }
-
-  const double* node_marginals() const { return nodes_.data(); }
-  const double* edge_marginals() const { return edges_.data(); }
-
-  Transitions transitions() const {
-    return {to_.data(), from_.data(),
-            batch_.shared_edges ? 0 : static_cast<std::int64_t>(shape_.labels) * shape_.stride};
-  }
-
-  const ChainOps& ops() const { return ops_; }
-  RowShape shape() const { return shape_; }
-  std::int64_t length() const { return p_; }
-  const double* u() const { return u_.data(); }
-  const double* beta() const { return beta_.data(); }
-  const double* best() const { return best_.data(); }
-
- private:
-  /// Whether a score is -inf; the padding is, and does not count.
-  bool forbids() const {
-    const auto has = [&](const std::vector<double>& rows) {
-      for (std::size_t row = 0; row < rows.size(); row += static_cast<std::size_t>(shape_.stride))
-        if (std::find(&rows[row], &rows[row] + shape_.labels, -kInf) != &rows[row] + shape_.labels) return true;
-      return false;
-    };
-    return has(u_) || has(to_);
-  }
-
-  void pad_edges(const double* edges, std::int64_t count) {
-    const std::int64_t stride = shape_.stride, labels = shape_.labels, block = labels * stride;
-    to_.assign(static_cast<std::size_t>(std::max<std::int64_t>(count, 0) * block), -kInf);
-    from_.assign(to_.size(), -kInf);
-    for (std::int64_t e = 0; e < count; ++e)
-      for (std::int64_t y = 0; y < labels; ++y)
-        for (std::int64_t z = 0; z < labels; ++z)
-          to_[static_cast<std::size_t>(e * block + y * stride + z)] =
-              from_[static_cast<std::size_t>(e * block + z * stride + y)] = edges[(e * labels + y) * labels + z];
-  }
-
-  const ChainBatch& batch_;
-  RowShape shape_;
-  const ChainOps& ops_;
-  std::int64_t p_ = 0;
-  std::vector<double> u_, to_, from_, beta_, best_, work_, nodes_, edges_;
-  Potentials potentials_;
-};
-
-/// Rows without their padding. Whole vectors are written, whose last entries the next row covers.
-void unpad(RowShape shape, const double* padded, std::int64_t rows, double* out) {
-  const std::int64_t labels = shape.labels, stride = shape.stride;
-  std::int64_t row = 0;
-  for (; row * labels + stride <= rows * labels; ++row)
-    for (std::int64_t j = 0; j < stride; j += 4)
-      std::memcpy(out + row * labels + j, padded + row * stride + j, 4 * sizeof(double));
-  for (; row < rows; ++row) std::copy_n(padded + row * stride, labels, out + row * labels);
+/// Max-product of all chains in groups; see(i, member, group, transitions) is called for chain i on any thread.
+template <class See>
+void max_in_groups(const ChainBatch& batch, int threads, See&& see) {
+  const AllowedPairs pairs(batch.labels, batch.edges, batch.labels);
+  AllowedScores allowed;
+  if (pairs) allowed.load(pairs, batch.edges, batch.labels);
+  GroupTransitions transitions;
+  transitions.load({batch.labels, batch.labels}, batch.edges, pairs ? &allowed : nullptr);
+  const std::vector<std::vector<std::int64_t>> plan = grouped(batch.lengths(), batch.labels);
+  parallel_chunks(static_cast<std::int64_t>(plan.size()), threads, [&](std::int64_t begin, std::int64_t end, int) {
+    MaxGroup group;
+    std::vector<std::int64_t> lengths;
+    const std::int64_t stride = transitions.shape().stride;
+    for (std::int64_t g = begin; g < end; ++g) {
+      const std::vector<std::int64_t>& chains = plan[at(g)];
+      lengths.clear();
+      for (const std::int64_t i : chains) lengths.push_back(batch.length(i));
+      group.begin(transitions.shape(), lengths);
+      for (std::size_t c = 0; c < chains.size(); ++c)
+        for (std::int64_t t = 0; t < lengths[c]; ++t) {
+          const double* row = batch.nodes + (batch.offsets[chains[c]] + t) * batch.labels;
+          double* to = std::copy_n(row, batch.labels, group.u(c) + t * stride);
+          std::fill_n(to, stride - batch.labels, -kInf);
+        }
+      group.run(transitions);
+      for (std::size_t c = 0; c < chains.size(); ++c) see(chains[c], c, group, transitions);
+    }
+  });
 }
 
 }  // namespace
 
 void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_t* labels) {
+  if (batch.has_groups())
+    return max_in_groups(batch, threads, [&](std::int64_t i, std::size_t c, const MaxGroup& group, const auto& edges) {
+      std::vector<std::int32_t> path(at(batch.length(i)));
+      values[i] = group.best_path(c, edges, path.data());
+      std::copy(path.begin(), path.end(), labels + batch.offsets[i]);
+    });
   parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
     PaddedChain chain(batch);
     std::vector<std::int32_t> path;
@@ -139,6 +65,17 @@ void chain_max(const ChainBatch& batch, int threads, double* values, std::int64_
 }
 
 TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int threads) {
+  if (batch.has_groups()) {
+    std::vector<TopKBatch> found(at(batch.size));
+    max_in_groups(batch, threads, [&](std::int64_t i, std::size_t c, const MaxGroup& group, const auto& edges) {
+      KBest kbest;
+      group.best_paths(c, edges, k, mu, kbest);
+      found[at(i)].add(kbest.count(), kbest.values(), kbest.labels(0), batch.length(i));
+    });
+    TopKBatch all;
+    for (const TopKBatch& one : found) all.append(one);
+    return all;
+  }
   return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
     out.expect(end - begin, k, batch.offsets[end] - batch.offsets[begin]);
     PaddedChain chain(batch);
@@ -236,44 +173,20 @@ SpanBatch chain_best_spans(const ChainBatch& batch, const SpanRules& rules, doub
 
 void chain_soft_loss(const ChainBatch& batch, const std::int64_t* y, double mu, int threads, double* losses,
                      double* nodes, double* edges) {
-  std::vector<char> done(static_cast<std::size_t>(batch.size), 0);
-  if (batch.shared_edges && batch.labels >= kFewestLabelsOfGroups && batch.size > 1)
-    soft_losses_of_groups(batch, y, mu, threads, losses, nodes, edges, done);
-  parallel_chunks(batch.size, threads, [&](std::int64_t begin, std::int64_t end, int) {
-    if (std::find(done.begin() + begin, done.begin() + end, 0) == done.begin() + end) return;
-    PaddedChain chain(batch);
-    const std::int64_t stride = chain.shape().stride, labels = batch.labels, block = labels * stride;
-    std::vector<double> work, padded_nodes, padded_edges;
-    Potentials potentials;
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (done[static_cast<std::size_t>(i)]) continue;
-      chain.load(i);
-      const std::int64_t p = chain.length(), first = batch.offsets[i];
-      const std::int64_t matrices = batch.shared_edges ? 1 : p - 1, first_matrix = batch.shared_edges ? i : first - i;
-      work.resize(static_cast<std::size_t>(3 * p * stride));
-      padded_nodes.resize(static_cast<std::size_t>(p * stride));
-      padded_edges.assign(static_cast<std::size_t>(matrices * block), 0.0);
-      double loss =
-          chain.ops().expect(chain.shape(), p, chain.u(), chain.transitions(), potentials, mu, padded_nodes.data(),
-                             padded_edges.data(), batch.shared_edges ? 0 : block, work.data());
-      double* out = edges + first_matrix * labels * labels;
-      unpad(chain.shape(), padded_edges.data(), matrices * labels, out);
-      unpad(chain.shape(), padded_nodes.data(), p, nodes + first * labels);
-      const double* pairs = batch.edges + (batch.shared_edges ? 0 : first_matrix) * labels * labels;
-      for (std::int64_t t = 0; t < p; ++t) {
-        double* row = nodes + (first + t) * labels;
-        const std::int64_t label = y[first + t];
-        row[label] -= 1.0;
-        loss -= batch.nodes[(first + t) * labels + label];
-        if (t == 0) continue;
-        const std::int64_t cell = y[first + t - 1] * labels + label;
-        const std::int64_t matrix = batch.shared_edges ? 0 : (t - 1) * labels * labels;
-        loss -= pairs[matrix + cell];
-        out[matrix + cell] -= 1.0;
-      }
-      losses[i] = loss;
+  chain_expect(batch, mu, threads, losses, nodes, edges);
+  const std::int64_t labels = batch.labels;
+  for (std::int64_t i = 0; i < batch.size; ++i) {
+    const std::int64_t first = batch.offsets[i], block = (first - i) * labels * labels;
+    for (std::int64_t t = 0; t < batch.length(i); ++t) {
+      const std::int64_t label = y[first + t];
+      nodes[(first + t) * labels + label] -= 1.0;
+      losses[i] -= batch.nodes[(first + t) * labels + label];
+      if (t == 0) continue;
+      const std::int64_t cell = ((t - 1) * labels + y[first + t - 1]) * labels + label;
+      losses[i] -= batch.edges[block + cell];
+      edges[block + cell] -= 1.0;
     }
-  });
+  }
 }
 
 void chain_max_marginals(const ChainBatch& batch, int threads, double* out) {

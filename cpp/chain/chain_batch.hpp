@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/topk_batch.hpp"
+#include "chain/chain_group.hpp"
 #include "chain/chain_spans.hpp"
 
 namespace casimir {
@@ -20,6 +22,13 @@ struct ChainBatch {
 
   std::int64_t length(std::int64_t i) const { return offsets[i + 1] - offsets[i]; }
   std::int64_t total() const { return offsets[size] - offsets[0]; }
+  std::vector<std::int64_t> lengths() const {
+    std::vector<std::int64_t> found;
+    for (std::int64_t i = 0; i < size; ++i) found.push_back(length(i));
+    return found;
+  }
+  /// Whether chains run in groups.
+  bool has_groups() const { return shared_edges && labels >= kFewestLabelsOfGroups && size > 1; }
 };
 
 void chain_max(const ChainBatch&, int threads, double* values, std::int64_t* labels);
@@ -29,8 +38,8 @@ void chain_log_sum(const ChainBatch&, double mu, int threads, double* sums);
 void chain_expect(const ChainBatch&, double mu, int threads, double* values, double* nodes, double* edges);
 
 /// losses[i] = mu logsumexp(score / mu) - score(y), y: [N] labels of all chains, and its gradient by the scores: nodes
-/// [N][labels] = marginals minus indicators of y; edges the same, one matrix per edge, or, when they are shared, the
-/// sum over the edges of each example.
+/// [N][labels] = marginals minus indicators of y; edges the same, one matrix per edge. They are not shared: SharedPairs
+/// is for those that are.
 void chain_soft_loss(const ChainBatch&, const std::int64_t* y, double mu, int threads, double* losses, double* nodes,
                      double* edges);
 

@@ -38,6 +38,7 @@ ChainDual::ChainDual(const LinearChain& chain, int threads)
   work_.u.resize(static_cast<std::size_t>(longest) * stride);
   direction_.assign(static_cast<std::size_t>(longest) * stride, 0.0);
   edges_.assign(labels * stride, 0.0);
+  lists_edges_ = chain.shape().labels >= kFewestLabelsOfGroups;
   of_nodes_.resize(direction_.size());
   of_edges_.assign(labels * stride, 0.0);
 }
@@ -119,21 +120,36 @@ void ChainDual::add_difference(std::int64_t i, std::size_t to, std::size_t from,
     direction_[static_cast<std::size_t>(t * stride + y[t])] += amount;
     direction_[static_cast<std::size_t>(t * stride + z[t])] -= amount;
   }
-  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double sign) { edges_[cell] += sign * amount; });
+  for_changed_edges(changed_, y, z, p, stride, [&](std::size_t cell, double sign) {
+    edges_[cell] += sign * amount;
+    if (lists_edges_) edge_cells_.push_back(cell);
+  });
   moved_ = true;
+}
+
+/// Sees the edges of the direction in order: all of them where labels are few, else those that may not be 0.
+template <class See>
+void ChainDual::for_edges(See&& see) {
+  if (!lists_edges_) {
+    for (std::size_t cell = 0; cell < edges_.size(); ++cell) see(cell, edges_[cell]);
+    return;
+  }
+  std::sort(edge_cells_.begin(), edge_cells_.end());
+  edge_cells_.erase(std::unique(edge_cells_.begin(), edge_cells_.end()), edge_cells_.end());
+  for (const std::size_t cell : edge_cells_) see(cell, edges_[cell]);
 }
 
 void ChainDual::scale_direction(std::int64_t i, double factor) {
   const std::int64_t stride = chain_.shape().stride;
   for (const std::int32_t t : block(i).nodes)
     for (std::int64_t l = 0; l < stride; ++l) direction_[static_cast<std::size_t>(t * stride + l)] *= factor;
-  for (double& edge : edges_) edge *= factor;
+  for_edges([&](std::size_t, double& edge) { edge *= factor; });
 }
 
 /// |A_i^T direction|^2
 double ChainDual::direction_norm(std::int64_t i) {
   double norm = 0.0;
-  for (const double edge : edges_) norm += edge * edge;
+  for_edges([&](std::size_t, double edge) { norm += edge * edge; });
   return norm + (gram_.has(i) ? node_norm(i) : gathered_node_norm(i));
 }
 
@@ -206,8 +222,13 @@ void ChainDual::apply(std::int64_t i, const VisitPoint& point) {
     if (t + 1 == p) add_row(base + shape.labels + 1, row);
     std::fill(row, row + stride, 0.0);
   }
-  for (std::int64_t y = 0; y < shape.labels; ++y) add_row(base + y, edges_.data() + y * stride);
-  std::fill(edges_.begin(), edges_.end(), 0.0);
+  double *v = target.v + base * stride, *q = target.q ? target.q + base * stride : nullptr;
+  for_edges([&](std::size_t cell, double& edge) {
+    v[cell] += target.a * edge;
+    if (q) q[cell] += target.b * edge;
+    edge = 0.0;
+  });
+  edge_cells_.clear();
   if (point.is_linear()) return;
   const TokenFeatures& x = chain_.data().features;
   for (const std::int32_t t : own.nodes)

@@ -42,15 +42,19 @@ class ChainDual final : public DualPasses<ChainOutputs> {
   double node_norm(std::int64_t i);
   double gathered_node_norm(std::int64_t i);
   void apply(std::int64_t i, const VisitPoint& point);
+  template <class See>
+  void for_edges(See&& see);
 
   const LinearChain& chain_;
   TokenGram gram_;
 
   // Scratch of the visit under way.
   ChainWorkspace work_;
-  std::vector<double> gathered_;       // as long as w: the direction in feature space, zero between uses
-  std::vector<double> direction_;      // [p] rows: change of the node marginals not yet applied to w
-  std::vector<double> edges_;          // [labels] rows: change of the edge marginals not yet applied to w
+  std::vector<double> gathered_;         // as long as w: the direction in feature space, zero between uses
+  std::vector<double> direction_;        // [p] rows: change of the node marginals not yet applied to w
+  std::vector<double> edges_;            // [labels] rows: change of the edge marginals not yet applied to w
+  std::vector<std::size_t> edge_cells_;  // where there are many labels: what of edges_ may not be 0
+  bool lists_edges_ = false;
   std::vector<double> of_nodes_;       // [p] rows: the scores that one output, less the truth, gives as a direction
   std::vector<double> of_edges_;       // [labels] rows of the same, zero between uses
   std::vector<double> products_;       // of one output with all

@@ -44,7 +44,8 @@ struct Range {
 };
 
 /// out = exp((in - offset) / mu), and 0 beyond the labels.
-void exponentiate(const double* in, int labels, double offset, double inverse_mu, double* out, std::int64_t width) {
+void exponentiate(const double* in, std::int64_t labels, double offset, double inverse_mu, double* out,
+                  std::int64_t width) {
   std::int64_t j = 0;
   for (; j + kVector <= labels; j += kVector) L::store(out + j, L::exp((L::load(in + j) - offset) * inverse_mu));
   if (j < labels) {
@@ -105,17 +106,57 @@ std::vector<std::vector<std::int64_t>> grouped(std::span<const std::int64_t> len
   return out;
 }
 
-void GroupPotentials::load(RowShape shape, const double* rows, double at_mu) {
-  mu = at_mu, labels = shape.labels, width = product_width(labels);
+void GroupPotentials::load(RowShape shape, const double* rows, double at_mu, const AllowedPairs* pairs) {
+  mu = at_mu, labels = shape.labels, width = product_width(labels), allowed = pairs;
   Range found;
-  for (std::int64_t y = 0; y < labels; ++y) found.add(rows + y * shape.stride, labels);
+  if (allowed) {
+    cells.resize(at(allowed->count()));
+    allowed->for_each(
+        [&](std::int64_t k, std::int64_t y, std::int64_t z) { cells[at(k)] = rows[y * shape.stride + z]; });
+    found.add(cells.data(), allowed->count());
+  }
+  for (std::int64_t y = 0; !allowed && y < labels; ++y) found.add(rows + y * shape.stride, labels);
   offset = found.highest, range = std::max(0.0, found.width());
   if (std::isnan(found.width())) range = found.width();
-  matrix.assign(static_cast<std::size_t>(width * width), 0.0);
+  if (allowed) {
+    exponentiate(cells.data(), allowed->count(), offset, 1.0 / mu, cells.data(), allowed->count());
+    allowed->turn(cells.data(), turned_);
+    return;
+  }
+  cells.assign(at(width * width), 0.0);
   for (std::int64_t y = 0; y < labels; ++y)
-    exponentiate(rows + y * shape.stride, labels, offset, 1.0 / mu, matrix.data() + y * width, width);
-  to.pack(labels, width, matrix.data(), width);
-  from.pack_transposed(labels, width, matrix.data(), width);
+    exponentiate(rows + y * shape.stride, labels, offset, 1.0 / mu, cells.data() + y * width, width);
+  to_.pack(labels, width, cells.data(), width);
+  to_.leave_out(0.0);
+  from_.pack_transposed(labels, width, cells.data(), width, 0.0);
+}
+
+void GroupPotentials::step_right(std::int64_t rows, const double* messages, double* out) const {
+  if (allowed) return multiply(rows, messages, width, allowed->to(turned_.data()), out, width, width);
+  multiply(rows, messages, width, to_, out, width);
+}
+
+void GroupPotentials::step_left(std::int64_t rows, const double* messages, double* out) const {
+  if (allowed) return multiply(rows, messages, width, allowed->from(cells.data()), out, width, width);
+  multiply(rows, messages, width, from_, out, width);
+}
+
+void PairSums::pack(const GroupPotentials& potentials, std::int64_t count, const double* before, const double* after) {
+  if (potentials.allowed)
+    some_.pack(count, potentials.width, before, after);
+  else
+    all_.pack(count, potentials.width, before, after);
+}
+
+void PairSums::scale(const double* weights) {
+  all_.scale(weights);
+  some_.scale(weights);
+}
+
+void PairSums::add_to(const GroupPotentials& potentials, std::int64_t begin, std::int64_t end, double* sums) const {
+  if (!potentials.allowed) return all_.add_to(begin, end, sums, potentials.cells.data());
+  const std::int64_t last = std::min<std::int64_t>(end, potentials.labels);
+  some_.add_to(potentials.allowed->from(potentials.cells.data()), begin, last, sums);
 }
 
 void ChainGroup::begin(const GroupPotentials& potentials, std::span<const std::int64_t> lengths) {
@@ -131,9 +172,8 @@ void ChainGroup::begin(const GroupPotentials& potentials, std::span<const std::i
   values_.assign(lengths_.size(), 0.0);
   logs_.assign(lengths_.size(), 0.0);
   scales_.assign(lengths_.size(), 1.0);
-  for (std::vector<double>* rows : {&local_, &right_, &before_})
-    if (rows->size() < cell(this->rows())) rows->resize(cell(this->rows()));
-  if (here_.size() < cell(chains())) here_.resize(cell(chains()));
+  for (Scratch* rows : {&local_, &right_, &before_}) rows->make_room(cell(this->rows()));
+  here_.make_room(cell(chains()));
 }
 
 bool ChainGroup::set_scores(std::int64_t chain, std::int64_t t, const double* scores) {
@@ -170,7 +210,7 @@ void ChainGroup::run_backward() {
     double* right = right_.data() + cell(first_[at(t)]);
     const double* local = local_.data() + cell(first_[at(t)]);
     const std::int64_t going_on = t + 1 < longest() ? active(t + 1) : 0;
-    multiply(going_on, right_.data() + cell(first_[at(t + 1)]), width, potentials_->from, right, width);
+    potentials_->step_left(going_on, right_.data() + cell(first_[at(t + 1)]), right);
     for (std::int64_t c = 0; c < going_on; ++c, right += width, local += width)
       scale_by(right, width, 1.0 / multiply_in(right, local, width));
     std::copy(local, local + (active(t) - going_on) * width, right);
@@ -178,9 +218,8 @@ void ChainGroup::run_backward() {
 }
 
 void ChainGroup::run_forward(bool with_marginals) {
-  const std::int64_t width = potentials_->width;
   for (std::int64_t t = 0; t < longest(); ++t) {
-    if (t > 0) multiply(active(t), before_.data() + cell(first_[at(t)]), width, potentials_->to, here_.data(), width);
+    if (t > 0) potentials_->step_right(active(t), before_.data() + cell(first_[at(t)]), here_.data());
     join(t, with_marginals);
   }
 }
@@ -226,8 +265,7 @@ void ChainGroup::join(std::int64_t t, bool with_marginals) {
 void ChainGroup::drop_lost() {
   for (std::int64_t c = 0; c < chains(); ++c)
     for (std::int64_t t = 1; lost_[at(c)] && t < lengths_[at(c)]; ++t)
-      for (std::vector<double>* rows : {&before_, &right_})
-        std::fill_n(rows->data() + cell(row(c, t)), potentials_->width, 0.0);
+      for (Scratch* rows : {&before_, &right_}) std::fill_n(rows->data() + cell(row(c, t)), potentials_->width, 0.0);
 }
 
 }  // namespace casimir

@@ -6,7 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/products.hpp"
+#include "base/scratch.hpp"
+#include "chain/allowed_pairs.hpp"
 #include "chain/chain_ops.hpp"
 
 namespace casimir {
@@ -19,15 +22,52 @@ constexpr int kFewestLabelsOfGroups = 33;
 std::vector<std::vector<std::int64_t>> grouped(std::span<const std::int64_t> lengths, int labels);
 
 /// exp((T - offset) / mu) of the matrix that all chains share, ready for products.
-struct GroupPotentials {
-  /// to: rows [from][to] of T, its padding -inf.
-  void load(RowShape shape, const double* to, double mu);
+class GroupPotentials {
+ public:
+  /// to: rows [from][to] of T, its padding -inf; allowed: its pairs, where these are few, kept by the caller.
+  void load(RowShape shape, const double* to, double mu, const AllowedPairs* allowed = nullptr);
+
+  /// Messages [rows][width] one step to the right, and one to the left.
+  void step_right(std::int64_t rows, const double* messages, double* out) const;
+  void step_left(std::int64_t rows, const double* messages, double* out) const;
+
+  /// Calls see(z, potential, k) for the pairs (y, z) that are allowed; k is where sums over pairs keep theirs.
+  template <class See>
+  void for_each_after(std::int64_t y, See&& see) const {
+    if (!allowed) {
+      for (std::int64_t z = 0; z < labels; ++z) see(z, cells[at(y * width + z)], y * width + z);
+      return;
+    }
+    const SparseColumns pairs = allowed->from(cells.data());
+    for (std::int64_t k = pairs.begin[y]; k < pairs.begin[y + 1]; ++k) see(pairs.row[k], pairs.value[k], k);
+  }
+
+  /// Where the pair (y, z), which is allowed, keeps its sums.
+  std::int64_t cell(std::int64_t y, std::int64_t z) const { return allowed ? allowed->find(y, z) : y * width + z; }
 
   double mu = 0.0, offset = 0.0, range = 0.0;
   int labels = 0;
-  std::int64_t width = 0;      // of the rows of a group
-  std::vector<double> matrix;  // [width][width], the padding 0
-  Panels to, from;
+  std::int64_t width = 0;  // of the rows of a group
+  const AllowedPairs* allowed = nullptr;
+  std::vector<double> cells;  // the matrix [width][width] with 0 as its padding, or those of the allowed pairs
+
+ private:
+  Panels to_, from_;
+  std::vector<double> turned_;
+};
+
+/// Sums over pairs of before(y) after(z), for all pairs of labels or for the allowed ones.
+class PairSums {
+ public:
+  void pack(const GroupPotentials& potentials, std::int64_t count, const double* before, const double* after);
+  /// Multiplies each pair by a weight of its own.
+  void scale(const double* weights);
+  /// Adds those of labels [begin, end) before to the cells of the potentials; both multiples of kProductWidth.
+  void add_to(const GroupPotentials& potentials, std::int64_t begin, std::int64_t end, double* sums) const;
+
+ private:
+  OuterProducts all_;
+  SampledProducts some_;
 };
 
 /// Positions and chains of a group as rows: all chains' first tokens, then all second ones, and so on.
@@ -59,7 +99,6 @@ class ChainGroup {
   const double* all_after() const { return right_.data() + cell(chains()); }
 
  private:
-  static std::size_t at(std::int64_t j) { return static_cast<std::size_t>(j); }
   std::size_t cell(std::int64_t row) const { return at(row * potentials_->width); }
   std::int64_t chains() const { return static_cast<std::int64_t>(lengths_.size()); }
   std::int64_t longest() const { return lengths_.empty() ? 0 : lengths_[0]; }
@@ -77,10 +116,10 @@ class ChainGroup {
   std::vector<std::int64_t> first_;  // [longest + 1]: the first row of a position; its chains are a prefix of all
   std::vector<char> lost_;
   std::vector<double> values_, scales_, logs_;  // of a chain; scales: factors whose logs are not yet in logs
-  std::vector<double> local_;                   // exp(u / mu), scaled by its row's maximum; then marginals of tokens
-  std::vector<double> right_;                   // local * (message from the right), up to a factor
-  std::vector<double> before_;  // messages from the left at the position before, local included, up to a factor
-  std::vector<double> here_;    // messages from the left of one position
+  Scratch local_;                               // exp(u / mu), scaled by its row's maximum; then marginals of tokens
+  Scratch right_;                               // local * (message from the right), up to a factor
+  Scratch before_;  // messages from the left at the position before, local included, up to a factor
+  Scratch here_;    // messages from the left of one position
 };
 
 }  // namespace casimir

@@ -10,6 +10,7 @@
 
 #include "base/lanes.hpp"
 #include "base/numbers.hpp"
+#include "chain/allowed_pairs.hpp"
 #include "chain/chain_logs.hpp"
 #include "chain/columns.hpp"
 
@@ -98,6 +99,10 @@ struct Rows {
     over_columns(
         shape, [&]<class Block>(Block, int column) { Block::max_step(shape, matrix + column, message, out + column); });
   }
+  /// The same with the allowed pairs alone.
+  static void max_step(RowShape shape, const SparseColumns& matrix, const double* message, double* out) {
+    max_plus(1, message, shape.stride, matrix, out, shape.stride, shape.stride);
+  }
 
   static void add_rows(RowShape shape, const double* a, const double* b, double* out) {
     const int nv = vectors(shape);
@@ -109,7 +114,10 @@ struct Rows {
     const std::int64_t stride = shape.stride;
     std::copy(u + (p - 1) * stride, u + p * stride, beta + (p - 1) * stride);
     for (std::int64_t t = p - 2; t >= 0; --t) {
-      max_step(shape, edges.from + t * edges.step, beta + (t + 1) * stride, best + t * stride);
+      if (edges.allowed)
+        max_step(shape, edges.allowed->from(), beta + (t + 1) * stride, best + t * stride);
+      else
+        max_step(shape, edges.from + t * edges.step, beta + (t + 1) * stride, best + t * stride);
       add_rows(shape, u + t * stride, best + t * stride, beta + t * stride);
     }
   }
@@ -118,7 +126,10 @@ struct Rows {
     const std::int64_t stride = shape.stride;
     std::copy(u, u + stride, alpha);
     for (std::int64_t t = 1; t < p; ++t) {
-      max_step(shape, edges.to + (t - 1) * edges.step, alpha + (t - 1) * stride, alpha + t * stride);
+      if (edges.allowed)
+        max_step(shape, edges.allowed->to(), alpha + (t - 1) * stride, alpha + t * stride);
+      else
+        max_step(shape, edges.to + (t - 1) * edges.step, alpha + (t - 1) * stride, alpha + t * stride);
       add_rows(shape, u + t * stride, alpha + t * stride, alpha + t * stride);
     }
   }

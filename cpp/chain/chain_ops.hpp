@@ -8,12 +8,16 @@
 
 namespace casimir {
 
+struct AllowedScores;
+
 /// Transitions of a chain: `to` holds [from][to] rows, `from` holds its transpose; `step` doubles from one edge to the
-/// next (0: all edges share one matrix).
+/// next (0: all edges share one matrix). Where few pairs are allowed, `allowed` has their scores, and max-product reads
+/// these instead; `from` may be null then.
 struct Transitions {
   const double* to;
   const double* from;
   std::int64_t step = 0;
+  const AllowedScores* allowed = nullptr;
 };
 
 /// exp((T - offset) / mu) of one matrix as rows [from][to] and transposed, the padding 0, and the range of T.

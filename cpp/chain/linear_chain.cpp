@@ -25,12 +25,32 @@ LinearChain::LinearChain(const LinearTokensData& data, UnfoldingData automaton, 
     : LinearTokens(data), unfolding_(std::move(automaton), shape_), edges_(edges, shape_, stop_row() + 1) {
   if (edges_ ? unfolding_ || !data.pairs_apart : data.pairs_apart)
     throw std::invalid_argument("features of edges need marginals of each pair, and no automaton.");
+  if (data.fixed_pairs && !edges_ && !unfolding_ && allows_truth())
+    allowed_ = AllowedPairs(data.labels, data.fixed_pairs, data.labels);
   keep_fixed_of_truth([this](std::int64_t i) { return fixed_score(i, truth(i)); });
+}
+
+/// Whether every pair of the true labels has a fixed score above -inf.
+bool LinearChain::allows_truth() const {
+  for (std::int64_t i = 0; data_.y && i < n_examples(); ++i)
+    for (std::int64_t t = 1; t < length(i); ++t)
+      if (fixed_pair(truth(i)[t - 1], truth(i)[t]) == -kInf) return false;
+  return true;
 }
 
 void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to) const {
   const int labels = shape_.labels, stride = shape_.stride;
-  to.resize(static_cast<std::size_t>(labels * stride));
+  const auto cells = static_cast<std::size_t>(labels * stride);
+  if (allowed_) {
+    if (to.size() != cells) to.assign(cells, -kInf);
+    const std::int64_t base = data_.n_features * stride;
+    allowed_.for_each([&](std::int64_t, std::int64_t y, std::int64_t z) {
+      const std::int64_t at = base + y * stride + z;
+      to[cell(y, z)] = 0.0 + (w.s * w.v[at] + (w.c ? w.a * w.c[at] : 0.0)) + fixed_pair(y, z);
+    });
+    return;
+  }
+  to.resize(cells);
   for (int y = 0; y < labels; ++y) {
     double* row = to.data() + y * stride;
     std::fill(row, row + labels, 0.0);
@@ -44,9 +64,15 @@ void LinearChain::load_transitions(const WeightView& w, std::vector<double>& to)
 void LinearChain::load_weights(const WeightView& w, Workspace& work) const {
   auto& chain = static_cast<ChainWorkspace&>(work);
   load_transitions(w, chain.to);
-  chain.from.resize(chain.to.size());
-  transpose(chain.to.data(), chain.from.data());
-  chain.potentials.mu = 0.0;
+  load_pairs(chain.to.data(), chain);
+}
+
+void LinearChain::load_pairs(const double* to, ChainWorkspace& work) const {
+  work.potentials.mu = 0.0;
+  work.allowed_sums.forget();
+  if (allowed_) return work.allowed.load(allowed_, to, shape_.stride);
+  work.from.resize(static_cast<std::size_t>(shape_.labels * shape_.stride));
+  transpose(to, work.from.data());
 }
 
 void LinearChain::transpose(const double* to, double* from) const {
@@ -112,6 +138,8 @@ double LinearChain::sum_product(std::int64_t p, const Lattice& run, double mu, C
     work.wide.marginals.assign(static_cast<std::size_t>((p + run.shape.labels) * wide), 0.0);
     found = work.wide.marginals.data(), found_pairs = found + p * wide;
   }
+  if (run.edges.allowed)
+    return work.allowed_sums.expect(run.shape, p, run.u, run.edges, mu, nodes, pairs, edge_step(), work.work.data());
   const double value = run.ops.expect(run.shape, p, run.u, run.edges, work.potentials, mu, found, found_pairs,
                                       edge_step(), work.work.data());
   if (unfolding_) unfolding_.fold_marginals(p, found, nodes, pairs);
@@ -245,13 +273,18 @@ double LinearChain::expect(std::int64_t i, const double* scores, double mu, Work
   auto& work = static_cast<ChainWorkspace&>(workspace);
   const std::int64_t p = length(i), stride = shape_.stride;
   const double* to = scores + p * stride;
-  std::vector<double>& from = edges_ ? work.edge_from : work.from;
-  const auto cells = static_cast<std::size_t>(pair_rows(i) * stride);
-  if (from.size() < cells) from.resize(cells);
-  for (std::int64_t r = 0; r < pair_rows(i); r += shape_.labels) transpose(to + r * stride, from.data() + r * stride);
-  work.potentials.mu = 0.0;
   std::fill_n(marginals, marginal_count(i), 0.0);
-  return sum_product(p, lattice(p, scores, {to, from.data(), edge_step()}, work), mu, work, marginals);
+  if (!edges_) {
+    load_pairs(to, work);
+    const Transitions shared{to, work.from.data(), 0, allowed_ ? &work.allowed : nullptr};
+    return sum_product(p, lattice(p, scores, shared, work), mu, work, marginals);
+  }
+  const auto cells = static_cast<std::size_t>(pair_rows(i) * stride);
+  if (work.edge_from.size() < cells) work.edge_from.resize(cells);
+  for (std::int64_t r = 0; r < pair_rows(i); r += shape_.labels)
+    transpose(to + r * stride, work.edge_from.data() + r * stride);
+  work.potentials.mu = 0.0;
+  return sum_product(p, lattice(p, scores, {to, work.edge_from.data(), edge_step()}, work), mu, work, marginals);
 }
 
 std::unique_ptr<BlockNorm> LinearChain::block_norm() const { return std::make_unique<TokenNorm>(*this, true); }
@@ -305,6 +338,15 @@ void LinearChain::touched(std::int64_t i, std::vector<RowRange>& ranges) const {
 }
 
 void LinearChain::decode(const double* w, int threads, std::int64_t* labels, double* values) const {
+  if (has_groups()) {
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(n_examples()));
+    for (std::int64_t i = 0; i < n_examples(); ++i) lengths[static_cast<std::size_t>(i)] = length(i);
+    return best_paths_together({w}, threads, grouped(lengths, shape_.labels),
+                               [&](std::int64_t i, const BestPath& best) {
+                                 std::copy_n(best.labels, length(i), labels + data_.offsets[i]);
+                                 values[i] = best.score;
+                               });
+  }
   parallel_chunks(n_examples(), threads, [&](std::int64_t begin, std::int64_t end, int) {
     ChainWorkspace work;
     const WeightView view{w};

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/spare.hpp"
 #include "base/topk_batch.hpp"
+#include "chain/allowed_sums.hpp"
 #include "chain/edge_features.hpp"
 #include "chain/kbest.hpp"
 #include "chain/unfolding.hpp"
@@ -21,6 +23,8 @@ struct ChainWorkspace final : Workspace {
   std::vector<double> edge_to, edge_from;  // `to` and `from` of every edge, where edges have features
   std::vector<std::int32_t> path;
   Potentials potentials;  // of `to`
+  AllowedScores allowed;  // of `to`, where few pairs are allowed; `from` is empty then
+  AllowedSums allowed_sums;
   KBest kbest;
   WideChain wide;  // with an automaton
 };
@@ -52,7 +56,8 @@ class LinearChain final : public LinearTokens {
   /// Scores of all tokens without padding, [tokens][labels], start, stop and fixed scores included.
   void all_token_scores(const double* w, int threads, double* out) const;
 
-  /// The transition scores, fixed ones included, as rows [from][to]; the padding of a row is -inf.
+  /// The transition scores, fixed ones included, as rows [from][to]; the padding of a row is -inf. Where few pairs are
+  /// allowed only these are written to a `to` that was loaded before.
   void load_transitions(const WeightView& w, std::vector<double>& to) const;
   /// Scores of tokens [first, first + count) of example i into u at the same positions, start, stop and fixed scores
   /// included.
@@ -77,7 +82,7 @@ class LinearChain final : public LinearTokens {
 
   Transitions transitions(const ChainWorkspace& work) const {
     if (edges_) return {work.edge_to.data(), work.edge_from.data(), edge_step()};
-    return {work.to.data(), work.from.data(), 0};
+    return {work.to.data(), work.from.data(), 0, allowed_ ? &work.allowed : nullptr};
   }
   const EdgeFeatures& edges() const { return edges_; }
   std::int64_t start_row() const { return data_.n_features + shape_.labels; }
@@ -94,10 +99,13 @@ class LinearChain final : public LinearTokens {
     Transitions edges;
   };
 
+  bool allows_truth() const;
   std::int64_t weight_rows() const override { return stop_row() + 1 + edges_.rows(); }
 
   /// Doubles from the pairs of one edge to those of the next; 0: all edges share theirs.
   std::int64_t edge_step() const { return edges_ ? static_cast<std::int64_t>(shape_.labels) * shape_.stride : 0; }
+  /// What oracles read besides rows [from][to] of pairs that all edges share.
+  void load_pairs(const double* to, ChainWorkspace& work) const;
   /// Rows [to][from] of rows [from][to]; the padding of a row is -inf.
   void transpose(const double* to, double* from) const;
   double fixed_score(std::int64_t i, const std::int32_t* labels) const;
@@ -108,6 +116,18 @@ class LinearChain final : public LinearTokens {
   /// mu logsumexp(score / mu); its marginals by token, and by pair, which are added.
   double sum_product(std::int64_t p, const Lattice& run, double mu, ChainWorkspace& work, double* marginals) const;
 
+  /// The best labels of one chain, their score, and that of the truth, 0 where there is none.
+  struct BestPath {
+    const std::int32_t* labels;
+    double score, of_truth;
+  };
+  /// Those of the chains of all groups, which any thread may see.
+  void best_paths_together(const WeightView& w, int threads, const std::vector<std::vector<std::int64_t>>& plan,
+                           const std::function<void(std::int64_t i, const BestPath&)>& see) const;
+  /// Whether chains can run in groups.
+  bool has_groups() const {
+    return shape_.labels >= kFewestLabelsOfGroups && n_examples() > 1 && !edges_ && !unfolding_;
+  }
   /// Examples that count, in groups of about the same length.
   std::vector<std::vector<std::int64_t>> groups() const;
   /// pass_together without smoothing.
@@ -116,6 +136,7 @@ class LinearChain final : public LinearTokens {
 
   Unfolding unfolding_;
   EdgeFeatures edges_;
+  AllowedPairs allowed_;                                   // where they are few, and the truth has no others
   mutable Spare memory_of_passes_, memory_of_max_passes_;  // of chains together
 };
 

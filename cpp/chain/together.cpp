@@ -18,7 +18,7 @@ constexpr std::int64_t kGroups = 8;  // whose memory is held at a time, whatever
 /// A group, and what it adds to the gradient.
 struct GroupPart {
   ChainGroup group;
-  OuterProducts pairs;
+  PairSums pairs;
   MarginalList list;
   std::vector<double> u;
   std::vector<std::int64_t> lengths;
@@ -44,8 +44,8 @@ class LinearChain::Together {
         potentials_(memory.potentials),
         parts_(memory.parts) {
     chain.load_transitions(w, to_);
-    potentials_.load(chain.shape_, to_.data(), mu);
-    if (with_gradient) pairs_.assign(static_cast<std::size_t>(potentials_.width * potentials_.width), 0.0);
+    potentials_.load(chain.shape_, to_.data(), mu, chain.allowed_ ? &chain.allowed_ : nullptr);
+    if (with_gradient) pairs_.assign(potentials_.cells.size(), 0.0);
   }
 
   void run(Answer* answers, std::span<double> gradient, std::vector<char>& done) {
@@ -94,7 +94,7 @@ class LinearChain::Together {
       if (with_gradient_) collect(i, part, member);
     }
     if (with_gradient_)
-      part.pairs.pack(part.group.n_pairs(), potentials_.width, part.group.all_before(), part.group.all_after());
+      part.pairs.pack(potentials_, part.group.n_pairs(), part.group.all_before(), part.group.all_after());
   }
 
   /// The fixed score under the marginals of tokens, less that of the truth; fixed scores of pairs are 0 or forbid.
@@ -128,7 +128,8 @@ class LinearChain::Together {
   void add_groups(std::int64_t count, std::span<double> gradient) {
     const std::span<const GroupPart> parts(parts_.data(), static_cast<std::size_t>(count));
     parallel_chunks(potentials_.width / kProductWidth, threads_, [&](std::int64_t begin, std::int64_t end, int) {
-      for (const GroupPart& part : parts) part.pairs.add_to(begin * kProductWidth, end * kProductWidth, pairs_.data());
+      for (const GroupPart& part : parts)
+        part.pairs.add_to(potentials_, begin * kProductWidth, end * kProductWidth, pairs_.data());
     });
     parallel_chunks(chain_.rows(), threads_, [&](std::int64_t begin, std::int64_t end, int) {
       for (const GroupPart& part : parts)
@@ -137,13 +138,16 @@ class LinearChain::Together {
   }
 
   void add_pairs(const std::vector<char>& done, std::span<double> gradient) {
-    const std::int64_t width = potentials_.width;
-    for (std::size_t j = 0; j < pairs_.size(); ++j) pairs_[j] *= potentials_.matrix[j];
+    for (std::size_t k = 0; k < pairs_.size(); ++k) pairs_[k] *= potentials_.cells[k];
     for (std::int64_t i = 0; chain_.data_.y && i < chain_.n_examples(); ++i)
       for (std::int64_t t = 1; done[static_cast<std::size_t>(i)] && t < chain_.length(i); ++t)
-        pairs_[static_cast<std::size_t>(chain_.truth(i)[t - 1] * width + chain_.truth(i)[t])] -= chain_.scale(i);
-    for (std::int64_t y = 0; y < chain_.shape_.labels; ++y)
-      chain_.add_row(chain_.data_.n_features + y, pairs_.data() + y * width, {gradient.data(), 1.0});
+        pairs_[at(potentials_.cell(chain_.truth(i)[t - 1], chain_.truth(i)[t]))] -= chain_.scale(i);
+    std::vector<double> row(at(potentials_.width), 0.0);
+    for (std::int64_t y = 0; y < chain_.shape_.labels; ++y) {
+      std::fill(row.begin(), row.end(), 0.0);
+      potentials_.for_each_after(y, [&](std::int64_t z, double, std::int64_t k) { row[at(z)] = pairs_[at(k)]; });
+      chain_.add_row(chain_.data_.n_features + y, row.data(), {gradient.data(), 1.0});
+    }
   }
 
   const LinearChain& chain_;
@@ -164,8 +168,7 @@ std::vector<std::vector<std::int64_t>> LinearChain::groups() const {
 
 void LinearChain::pass_together(const WeightView& w, const Smoothing& smoothing, int threads, Answer* answers,
                                 std::span<double> gradient, std::vector<char>& done) const {
-  if (shape_.labels < kFewestLabelsOfGroups || n_examples() < 2 || edges_ || unfolding_ || (!data_.y && data_.truth))
-    return;
+  if (!has_groups() || (!data_.y && data_.truth)) return;
   if (smoothing.kind != SmoothingKind::kHard && smoothing.kind != SmoothingKind::kEntropy) return;
   std::fill(gradient.begin(), gradient.end(), 0.0);
   if (smoothing.kind == SmoothingKind::kHard) return max_together(w, threads, answers, gradient, done);

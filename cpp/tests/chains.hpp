@@ -44,12 +44,12 @@ struct ChainOutput {
   std::vector<std::int64_t> labels;
 };
 
-/// A share of all scores is -inf.
-inline void forbid(ChainInstance& chain, double share, Random& random) {
+/// A share of the scores of nodes, and one of those of edges, is -inf.
+inline void forbid(ChainInstance& chain, double share, double of_edges, Random& random) {
   for (double& value : chain.nodes)
     if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
   for (double& value : chain.edges)
-    if (random.uniform(0.0, 1.0) < share) value = -INFINITY;
+    if (random.uniform(0.0, 1.0) < of_edges) value = -INFINITY;
 }
 
 /// All allowed outputs of example i, best first, equal scores in lexicographic order.

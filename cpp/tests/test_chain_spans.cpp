@@ -180,7 +180,7 @@ void test_chain_spans() {
         for (const double share : {0.0, 0.1, 0.5})
           for (int draw = 0; draw < 3; ++draw) {
             ChainInstance chain = make_chains(size.labels, size.length, shared, ties, random);
-            forbid(chain, share, random);
+            forbid(chain, share, share, random);
             check_all(chain, random_rules(size.labels, size.types, random), size.types);
           }
 }

@@ -157,6 +157,41 @@ def test_gradcheck_of_labels(smoothing: Any, own: bool, kind: str) -> None:
     assert gradcheck(f, (unary, pairwise.requires_grad_(), *ends))
 
 
+@pytest.mark.parametrize("n_labels", [9, 40])
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "token_mean", "none"])
+def test_gradients_by_shared_pairs_are_those_of_pairs_of_their_own(n_labels: int, few: bool, reduction: str) -> None:
+    """Chains of few labels run one by one, those of many in groups, whose pairs are added up in the backward pass."""
+    rng = np.random.default_rng(n_labels)
+    allowed = rng.random((n_labels, n_labels)) < 0.05 if few else np.ones((n_labels, n_labels), dtype=bool)
+    target = integers(n_labels, len(LENGTHS), T, seed=1)
+    mask = holes()
+    for y, kept in zip(target, mask, strict=True):
+        there = y[kept].numpy()
+        allowed[there[:-1], there[1:]] = True
+    loss = StructuredLoss(cs.Chain(n_labels, allowed), reduction=reduction)
+    u, pairs = noise(len(LENGTHS), T, n_labels, grad=True), noise(n_labels, n_labels, seed=2, grad=True)
+    upstream = noise(len(LENGTHS), seed=3) if reduction == "none" else torch.tensor(0.7, dtype=torch.float64)
+
+    def gradients(pairwise: Tensor) -> tuple[Tensor, ...]:
+        value = loss(u, target, mask, pairwise=pairwise)
+        return value.detach(), *torch.autograd.grad(value, (u, pairs), upstream)
+
+    shared, own = gradients(pairs), gradients(pairs.expand(len(LENGTHS), T - 1, n_labels, n_labels))
+    for a, b in zip(shared, own, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_gradcheck_of_shared_pairs_of_many_labels(few: bool) -> None:
+    n_labels = 34
+    allowed = np.isin(np.add.outer(np.arange(n_labels), np.arange(n_labels)), [4, 8, 12, 40]) if few else None
+    y = np.array([[1, 3, 5, 7], [4, 4, 0, 8], [2, 2, 2, 6]])
+    loss = StructuredLoss(cs.Chain(n_labels, allowed), reduction="none")
+    u, pairs = noise(3, 4, n_labels, grad=True), noise(n_labels, n_labels, seed=2, grad=True)
+    assert gradcheck(lambda *x: loss(x[0], torch.tensor(y), pairwise=x[1]), (u, pairs), fast_mode=True)
+
+
 def test_gradcheck_of_matchings_and_candidates() -> None:
     cells = torch.zeros(3, 4, 5, dtype=torch.bool)
     cells[0], cells[1, 1:3, 2:], cells[2, ::2, 1::2] = True, True, True

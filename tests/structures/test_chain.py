@@ -97,10 +97,14 @@ def test_the_soft_loss_is_expect_minus_the_score_and_its_gradient(shared: bool, 
     soft, truth = chain.expect(s, 0.7), indicator(chain, s, y)
     np.testing.assert_allclose(losses, soft.value - chain.score_of(s, y), atol=1e-12)
     wanted = soft.marginals - truth
-    np.testing.assert_allclose(gradient.nodes, wanted.nodes, atol=1e-12)
     edges = [wanted.pairwise(i) for i in range(3)]
-    summed = np.stack([part.sum(axis=0) for part in edges])
-    np.testing.assert_allclose(gradient.edges, summed if shared else np.concatenate(edges), atol=1e-12)
+    if not shared:
+        np.testing.assert_allclose(gradient.nodes, wanted.nodes, atol=1e-12)
+        np.testing.assert_allclose(gradient.edges, np.concatenate(edges), atol=1e-12)
+        return
+    np.testing.assert_allclose(gradient.nodes.nodes, wanted.nodes, atol=1e-12)
+    summed, weights = np.stack([part.sum(axis=0) for part in edges]), rng.normal(size=3)
+    np.testing.assert_allclose(gradient.pairs.weighted(weights), np.tensordot(weights, summed, 1), atol=1e-12)
 
 
 def test_long_chains_keep_their_precision() -> None:

@@ -32,16 +32,22 @@ def test_soft_loss_is_that_of_the_exp_oracle(n_labels: int, width: float, mu: fl
     atol = 1e-11 * (1.0 + width)
     np.testing.assert_allclose(losses, soft.value - chain.score_of(s, outputs), rtol=0, atol=atol)
     expected = soft.marginals - indicator(chain, s, outputs)
-    np.testing.assert_allclose(gradient.nodes, expected.nodes, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(gradient.nodes.nodes, expected.nodes, rtol=0, atol=1e-10)
     assert expected.edges is not None
-    for i, edges in enumerate(gradient.edges):
-        own = expected.pairwise(i)
-        np.testing.assert_allclose(edges, own.sum(axis=0) if len(own) else 0.0 * edges, rtol=0, atol=1e-10)
+    for weights in (np.full(len(losses), -0.7), np.random.default_rng(1).normal(size=len(losses))):
+        wanted = np.tensordot(np.repeat(weights, np.diff(s.offsets) - 1), expected.edges, 1)
+        np.testing.assert_allclose(gradient.pairs.weighted(weights), wanted, rtol=0, atol=1e-9)
 
 
 def test_soft_loss_has_the_same_bits_on_any_number_of_threads() -> None:
     _, s, y = batch(50, 1.0, n=300)
-    first, *others = [core.chain_soft_loss(s.nodes, s.offsets, s.edges, y, 1.0, threads) for threads in (1, 2, 3, 11)]
-    for found in others:
-        for a, b in zip(first, found, strict=True):
+    weights = np.random.default_rng(1).normal(size=300)
+
+    def found(threads: int) -> list[Any]:
+        losses, nodes, pairs = core.chain_shared_soft_loss(s.nodes, s.offsets, s.edges, y, 1.0, threads)
+        return [losses, nodes, pairs.weighted(weights, threads), pairs.weighted(np.ones(300), threads)]
+
+    first = found(1)
+    for threads in (2, 3, 11):
+        for a, b in zip(first, found(threads), strict=True):
             np.testing.assert_array_equal(a, b)

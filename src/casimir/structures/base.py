@@ -66,6 +66,26 @@ class Expectation:
     marginals: Scores
 
 
+class WeightedPairs(Protocol):
+    """The gradients of the losses of a batch by scores of pairs that all its edges share."""
+
+    def weighted(self, weights: FloatArray) -> FloatArray:
+        """float64[L, L]: the sum over examples, times weights float64[n]."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SharedGradient:
+    """The gradient of losses by scores with one matrix for all edges, which is added up when it is asked for.
+
+    nodes  Scores without edges
+    pairs  what the losses of all examples add to the gradient by the matrix
+    """
+
+    nodes: Scores
+    pairs: WeightedPairs
+
+
 class Structure(Protocol):
     """The outputs of a batch of examples, and oracles over the scores of their parts.
 
@@ -85,7 +105,7 @@ class Structure(Protocol):
                                (of Enumerated: which listed outputs) are left, a list of bool arrays or None
     check_allowed(s, y, name)  raises where an output int[p_i] in the list y is not allowed
     soft_loss(s, y, mu)        (float64[n], Scores): expect(s, mu) - score_of(s, y) and its gradient by s; y int64[*]:
-                               all outputs in a row. Where s has one [L, L], edges may be one sum per example
+                               all outputs in a row. Where s has one [L, L] for all edges, a SharedGradient
     layout                     TensorLayout: how scores and outputs lie in tensors, for casimir.torch
     forbidden(s)               Scores of 0 and -inf that its oracles add to s, None when nothing is forbidden: nodes
                                [N, L], edges one [L, L] for all edges or None

@@ -14,7 +14,7 @@ from casimir._threads import threads_of_oracles
 from casimir._validate import flat_labels, positive_float, positive_int, ragged_float
 from casimir.scores import FloatArray, IntArray, Scores, chain_edge_offsets, segment_sums
 from casimir.structures.allowed import AllowedLabels, same
-from casimir.structures.base import Expectation, check_layout, check_scores, node_costs
+from casimir.structures.base import Expectation, SharedGradient, check_layout, check_scores, node_costs
 from casimir.structures.layout import TensorLayout, labels_layout
 from casimir.structures.masks import BoolArray, Masks, Seen
 from casimir.structures.pairwise import EdgeLists, is_matrix, shared_scores
@@ -34,6 +34,7 @@ class Chain(AllowedLabels):
 
     Outputs that are not allowed are never returned and have no probability; without the arguments all are allowed.
     max is Viterbi's algorithm, topk pulls lazily from its table, expect is forward-backward, in logs where needed.
+    With 33 labels or more, of whose pairs at most 10 % are allowed, they read the pairs that are, and no others.
 
     >>> chain = Chain(2, allowed=[[True, True], [False, True]])  # no 0 after a 1
     >>> chain.max(chain.scores([[[0, 1], [1, 0], [0, 0]]], [[0, 0], [0, 0]])).outputs
@@ -95,18 +96,20 @@ class Chain(AllowedLabels):
         sums: FloatArray = self._call("log_sum", s, positive_float(mu, "mu"))
         return sums
 
-    def soft_loss(self, s: Scores, y: IntArray, mu: float) -> tuple[FloatArray, Scores]:
+    def soft_loss(self, s: Scores, y: IntArray, mu: float) -> tuple[FloatArray, Scores | SharedGradient]:
         """float64[n] = expect(s, mu) - score_of(s, y) and its gradient by the scores; y int64[N], all labels in a row.
 
-        Where the scores have one matrix for all edges, the gradient has one per example, the sum over its edges.
+        Where the scores have one matrix for all edges, the gradient by it waits until the examples have weights.
         """
         forbidden, labels = self.forbidden(s), self.n_labels
         s = s if forbidden is None else s + forbidden
         edges = np.zeros((labels, labels)) if s.edges is None else s.edges
         threads = min(threads_of_oracles(), 1 + s.nodes.size * labels // _WORTH_A_THREAD)
+        if edges.ndim == 2:
+            losses, nodes, pairs = core.chain_shared_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
+            return losses, SharedGradient(Scores.unchecked(nodes, s.offsets), _SharedPairs(pairs, threads))
         losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
-        edge_offsets = np.arange(len(s.offsets)) if edges.ndim == 2 else chain_edge_offsets(s.offsets)
-        return losses, Scores.unchecked(nodes, s.offsets, pairs, edge_offsets)
+        return losses, Scores.unchecked(nodes, s.offsets, pairs, chain_edge_offsets(s.offsets))
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""
@@ -184,6 +187,16 @@ class Chain(AllowedLabels):
                 "Chain got edges that are not p_i - 1 per example. Make the scores with Chain.scores(...)."
             )
         return s.nodes, s.offsets, s.edges
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _SharedPairs:
+    native: Any
+    threads: int
+
+    def weighted(self, weights: FloatArray) -> FloatArray:
+        found: FloatArray = self.native.weighted(np.ascontiguousarray(weights, dtype=np.float64), self.threads)
+        return found
 
 
 def chain_edges(offsets: IntArray) -> EdgeLists:

@@ -17,7 +17,7 @@ from casimir._outputs import Outputs, as_outputs
 from casimir.costs import Cost
 from casimir.scores import FloatArray, IntArray, Scores
 from casimir.smoothing import Entropy, Smoothing
-from casimir.structures.base import Structure, indicator
+from casimir.structures.base import SharedGradient, Structure, WeightedPairs, indicator
 from casimir.torch.batch import as_float64, flat_array, scattered
 from casimir.torch.edges import Edges, read_edges
 from casimir.torch.nodes import Nodes
@@ -70,20 +70,29 @@ class Problem:
         if cost is not None:  # y costs nothing, so that its score stays as it is
             s = s + cost.parts(structure, s, y)
         if isinstance(smoothing, Entropy) and hasattr(structure, "soft_loss"):
-            return Solved(*structure.soft_loss(s, truth.flat, mu))
+            losses, gradient = structure.soft_loss(s, truth.flat, mu)
+            if isinstance(gradient, SharedGradient):
+                return Solved(losses, gradient.nodes, gradient.pairs)
+            return Solved(losses, gradient)
         answer = smoothing(structure, s, mu)
         used = indicator(structure, s, y)
         return Solved(answer.value - s.dot(used), answer.marginals - used)
 
-    def gradients(self, difference: Scores, weights: FloatArray, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
-        """sum_i weights[i] difference_i, given by the scores, for each of the tensors that is wanted."""
+    def gradients(
+        self, difference: Scores, weights: FloatArray, wanted: tuple[bool, ...], pairs: WeightedPairs | None = None
+    ) -> tuple[Tensor | None, ...]:
+        """sum_i weights[i] difference_i, given by the scores, for each of the tensors that is wanted.
+
+        pairs  where those of edges that share their scores come apart
+        """
         offsets, nodes = difference.offsets, _weighted(difference.nodes, weights, difference.offsets)
         found: list[Tensor | None] = [None] * 4
         like = self.tensors
         if wanted[0] and like[0] is not None:
             found[0] = scattered(nodes, self.nodes.index(), like[0], self.nodes.tail)
         if wanted[1] and self.edges is not None:
-            found[1] = _edge_gradient(difference, weights, self.edges)
+            shared = None if pairs is None else torch.from_numpy(pairs.weighted(weights)).to(self.edges.tensor)
+            found[1] = _edge_gradient(difference, weights, self.edges) if shared is None else shared
         for place, rows in ((2, offsets[:-1]), (3, offsets[1:] - 1)):
             end = like[place]
             if wanted[place] and end is not None:
@@ -104,10 +113,11 @@ class Problem:
 
 
 class Solved(NamedTuple):
-    """Losses float64[n], and marginals minus the parts of the truth; edges may be one sum per example."""
+    """Losses float64[n], and marginals minus the parts of the truth; those of shared pairs may come apart."""
 
     losses: FloatArray
     difference: Scores
+    pairs: WeightedPairs | None = None
 
 
 def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Tensor | None:
@@ -123,7 +133,9 @@ def _edge_gradient(difference: Scores, weights: FloatArray, edges: Edges) -> Ten
 
 
 def _weighted(rows: FloatArray, weights: FloatArray, offsets: IntArray) -> FloatArray:
-    """rows [N, ...], those of example i times weights[i]."""
+    """rows [N, ...], those of example i times weights[i]; rows themselves where all weights are 1."""
+    if (weights == 1.0).all():
+        return rows
     if len(weights) and (weights == weights[0]).all():
         found: FloatArray = rows * weights[0]
         return found
@@ -162,7 +174,8 @@ class LossFunction(torch.autograd.Function):
         problem: Problem = ctx.problem
         given = upstream[0].detach().to("cpu", torch.float64).numpy()
         weights = (given * ctx.weights)[problem.chosen]
-        found = problem.gradients(ctx.solved.difference, weights, ctx.needs_input_grad[2:])
+        _, difference, pairs = ctx.solved
+        found = problem.gradients(difference, weights, ctx.needs_input_grad[2:], pairs)
         return None, None, *differentiated_once(found, upstream, problem.tensors)
 
 
