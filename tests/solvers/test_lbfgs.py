@@ -88,5 +88,5 @@ def test_trial_steps_that_overflow_are_too_long() -> None:
 
         return search_lipschitz(objective, objective.loss, w, start, trial, np.random.default_rng(0))
 
-    for factor in (1 / 16, 1.0, 16.0):
+    for factor in (1 / 16, 1.0, 4.0, 16.0):
         assert factor * edge <= found(factor * edge) < 2.0 * factor * edge
