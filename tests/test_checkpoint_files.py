@@ -28,6 +28,17 @@ def sealed(folder: Path, key: str, tree: str) -> None:
     (folder / checkpoint_file.FILE).write_bytes(first + payload)
 
 
+def test_arrays_come_back_as_they_lay_in_memory() -> None:
+    """Sums over them are formed in the same order, and are the same to the last bit."""
+    table = np.random.default_rng(0).normal(size=(5, 7))
+    given = [table, np.asfortranarray(table), table.T, table[1:3], table.ravel()]
+    text, arrays = state.encode(given)
+    again = state.decode(text, arrays)
+    for old, new in zip(given, again, strict=True):
+        np.testing.assert_array_equal(old, new)
+        assert new.flags.f_contiguous == old.flags.f_contiguous
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 def test_pipes_and_devices_are_no_checkpoints(tmp_path: Path) -> None:
     file = tmp_path / checkpoint_file.FILE

@@ -454,6 +454,7 @@ def test_rows_of_padded_weights_are_stored_without_padding() -> None:
     "changes",
     [
         {"w.used": np.array([1000])},
+        {"w.used": np.array([2000])},
         {"w.used": np.array([-1])},
         {"w.used": np.array([1, 2])},
         {"w.rows": np.zeros((1, 4))},
@@ -474,6 +475,8 @@ def test_inconsistent_rows_are_refused(changes: dict[str, Any]) -> None:
     "changes",
     [
         {"w.places": np.array([3000], dtype=np.uint32)},
+        {"w.places": np.array([3001], dtype=np.uint32)},
+        {"w.places": np.array([2**32 - 1], dtype=np.uint32)},
         {"w.places": np.array([1, 2], dtype=np.uint32)},
         {"w.places": np.array([-1])},
         {"w.entries": np.zeros((1, 1))},

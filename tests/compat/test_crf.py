@@ -341,6 +341,47 @@ def test_numbers_of_numpy_are_numbers(algorithm: str) -> None:
     assert one.state_features_ == other.state_features_
 
 
+@pytest.mark.parametrize("wrong", [[None, "y", "z"], [{"x", "y"}, "y", "z"]])
+def test_labels_that_are_not_known_are_no_labels(wrong: list[Any]) -> None:
+    for algorithm in ("lbfgs", "pa"):
+        with pytest.raises(ValueError, match="Some labels are None or sets"):
+            CRF(algorithm).fit(X, [wrong, *Y[1:]])
+
+
+def test_data_of_another_shape_is_refused_by_its_name() -> None:
+    crf = CRF().fit(X, Y)
+    for call in (crf.predict, crf.predict_marginals, lambda given: crf.fit(given, Y)):
+        for given, message in (
+            (None, "X is a NoneType"),
+            (3, "X is a int"),
+            ("ab", "X is a str"),
+            ([3], r"X\[0\] is a int"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                call(given)
+    for given, message in ((None, "y is a NoneType"), ([3] * 3, r"y\[0\] is a int")):
+        for judge in (crf.fit, crf.score):
+            with pytest.raises(TypeError, match=message):
+                judge(X, given)
+    for X_dev, y_dev in ((X[:1], [["x"]]), (X[:1], Y[:2])):
+        with pytest.raises(ValueError, match="X_dev and y_dev do not fit"):
+            crf.fit(X, Y, X_dev=X_dev, y_dev=y_dev)
+    assert crf.predict(one for one in X).tolist() == crf.predict(X).tolist()
+
+
+def test_labels_and_places_that_are_not_there_are_refused() -> None:
+    tagger = CRF().fit(X, Y).tagger_
+    assert tagger is not None
+    tagger.set(X[1])
+    with pytest.raises(ValueError, match=r"'w' is no label of the model; it has \['x', 'y', 'z'\]"):
+        tagger.marginal("w", 0)
+    with pytest.raises(ValueError, match="'w' is no label"):
+        tagger.probability(["x", "w"])
+    for position in (2, -1):
+        with pytest.raises(IndexError, match=f"position={position}; the sequence has 2 tokens"):
+            tagger.marginal("x", position)
+
+
 def test_defaults_of_crfsuite_may_be_spelled_out() -> None:
     spelled = CRF(num_memories=6, epsilon=1e-5, period=10, linesearch="MoreThuente", max_linesearch=20)
     assert spelled.fit(X, Y).state_features_ == CRF().fit(X, Y).state_features_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from problems import candidate_parts, chain_parts, hinge_optimum, tiny_parts, tr
 
 import casimir as cs
 from casimir.penalties import Proximal
+from casimir.solvers import simplex_program
 from casimir.solvers.bounds import a_omega
 from casimir.solvers.cutting_planes import Model
 from casimir.solvers.simplex_program import simplex_maximum
@@ -196,3 +198,20 @@ def test_steps_go_from_the_best_point_towards_the_minimiser_of_the_model() -> No
         model.add(objective.evaluate(w).dual, best)
         np.testing.assert_allclose(following, best_w + 0.9 * (model.w - best_w), rtol=0, atol=1e-10)
     assert worse > 0, "some steps lead to worse points, from which nothing may go on"
+
+
+@pytest.mark.parametrize("weight", [0.2, 1.5, np.nan])
+def test_a_program_that_is_not_solved_is_an_error(weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that do not add up to about 1 are no share of the planes, and a bound made of them is none."""
+    found = SimpleNamespace(x=[weight, weight])
+    lost = SimpleNamespace(
+        DefaultSettings=SimpleNamespace,
+        ZeroConeT=int,
+        NonnegativeConeT=int,
+        DefaultSolver=lambda *_: SimpleNamespace(solve=lambda: found),
+    )
+    monkeypatch.setattr(simplex_program, "check_clarabel", lambda: lost)
+    with pytest.raises(ArithmeticError, match="found no maximum over 2 planes"):
+        simplex_maximum(np.eye(2), np.ones(2))
+    found.x = [0.5, 0.5]
+    np.testing.assert_array_equal(simplex_maximum(np.eye(2), np.ones(2)), [0.5, 0.5])

@@ -123,6 +123,13 @@ def test_fused_and_composed_runs_are_the_same(penalty: Any) -> None:
         np.testing.assert_allclose(fused.trace[column], composed.trace[column], rtol=0, atol=1e-9)
 
 
+def test_an_l_that_is_given_stays_and_another_one_follows_the_invariant() -> None:
+    objective = chain_parts(n=5).objective(0.2)
+    given = cs.minimize(objective, cs.ExcessiveGap(lipschitz=50.0), 8, 0.0).trace["lipschitz"]
+    assert set(given) == {50.0}
+    assert len(set(cs.minimize(objective, cs.ExcessiveGap(), 8, 0.0).trace["lipschitz"])) > 2
+
+
 def test_evaluations_can_be_left_out() -> None:
     objective = chain_parts(n=5).objective(LAM)
     every, some = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import is_dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,67 @@ def test_casimir_runs_around_an_inner_solver_of_a_user() -> None:
     result = cs.minimize(tiny_parts().objective(LAM), cs.Casimir(OwnInner()), epochs=500, tol=0.0)
     assert result.objective <= 1.05 * hinge_optimum(tiny_parts(), LAM)
     assert np.isnan(result.trace["lipschitz"]).all()
+
+
+class Watched(OwnInner):
+    """Ten such steps; remembers the centres of the subproblems that it was given, and where it led."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self.way: list[tuple[Any, Any]] = []
+        self.lost = lost
+
+    def epoch(self, objective: Any, loss: Any, state: Any, rng: Any) -> Any:
+        if self.lost:
+            self.lost -= 1
+            raise FloatingPointError("the steps are too long")
+        z = state.w.copy()
+        for _ in range(10):
+            state = super().epoch(objective, loss, state, rng)
+        self.way.append((z, state.w.copy()))
+        return state
+
+
+def test_casimir_goes_beyond_what_the_inner_solver_found_along_the_last_move() -> None:
+    """z = t + beta (t - t before), 0 < beta < 1."""
+    inner, betas = Watched(), []
+    result = cs.minimize(tiny_parts().objective(LAM), cs.Casimir(inner, kappa=0.5), epochs=40, tol=0.0)
+    for (_, before), (_, t), (z, _) in zip(inner.way, inner.way[1:], inner.way[2:], strict=False):
+        move = t - before
+        beta = float((z - t) @ move) / float(move @ move)
+        if np.allclose(z, t + beta * move, rtol=0.0, atol=1e-12):
+            betas.append(beta)
+    assert len(betas) >= 20
+    assert all(0.05 < beta < 1.0 for beta in betas)
+    assert result.objective <= 1.05 * hinge_optimum(tiny_parts(), LAM)
+
+
+def test_casimir_goes_on_from_what_was_found_where_to_go_beyond_is_worse() -> None:
+    inner = Watched()
+    result = cs.minimize(tiny_parts().objective(0.1 * LAM), cs.Casimir(inner, kappa=2.0), epochs=60, tol=0.0)
+    stays = [np.array_equal(z, t) for (_, t), (z, _) in pairwise(inner.way)]
+    assert 0 < sum(stays) == result.trace["restarts"][-1]
+    values = result.trace["smoothed"]
+    assert all(after <= before for before, after in pairwise(values))
+
+
+def test_casimir_survives_subproblems_that_lead_nowhere() -> None:
+    whole, lost = (
+        cs.minimize(tiny_parts().objective(LAM), cs.Casimir(Watched(count), kappa=0.5), epochs=epochs, tol=0.0)
+        for count, epochs in ((0, 60), (3, 63))
+    )
+    assert len(set(lost.trace["smoothed"][:4])) == 1  # it stays where it is
+    assert lost.objective <= 1.05 * hinge_optimum(tiny_parts(), LAM)
+    assert lost.trace["smoothed"][-1] == pytest.approx(whole.trace["smoothed"][-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("sampling", ["replacement", "permutation"])
+def test_answers_of_examples_drawn_anew_are_no_dual_point(sampling: Any) -> None:
+    """Some come more often than others, so that their mean is of another objective."""
+    parts = chain_parts(n=3, weighted_cost=True)
+    objective, best = parts.objective(1.0), hinge_optimum(parts, 1.0)
+    for seed in range(12):
+        result = cs.minimize(objective, cs.SGD(sampling=sampling), 12, 0.0, seed)
+        assert max(result.trace["dual"]) <= best * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("inner", [cs.SVRG(cs.L2(), mu=1.0), cs.SVRG(cs.Entropy()), cs.LBFGS(mu=1.0)], ids=repr)

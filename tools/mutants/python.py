@@ -56,6 +56,7 @@ TESTS = {
     "persistence": [*_OF_FILES, "tests/solvers"],
     "packs": _OF_PACKS,
 }
+_OF_CLASSES = "::test_hyperparameters_cannot_be_changed_and_solvers_may_be_keys"
 _SECONDS = 25.0  # of tests per mutant
 _OPTIONS = ["-x", "--tb=line"]
 
@@ -83,11 +84,14 @@ class Watched:
     seconds: dict[str, float]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """Quickest first. A line that only an import executes is judged by all tests that execute any line nearby."""
+        """Quickest first. A line that only an import executes is judged by all tests that execute any line nearby, or
+        by those of the module; and by the one that looks at how classes are made."""
         lines = self.tests.get(mutant.file, {})
         found = set(lines.get(mutant.line, ()))
         if not found:
             found = {test for number, tests in lines.items() if abs(number - mutant.line) <= 40 for test in tests}
+            every = {test for lines in self.tests.values() for tests in lines.values() for test in tests}
+            found = (found or every) | {test for test in every if test.endswith(_OF_CLASSES)}
         chosen, spent = [], 0.0
         for test in sorted(found, key=lambda one: (self.seconds[one], one)):
             spent += self.seconds[test]

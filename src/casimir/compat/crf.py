@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,12 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         plan = Plan.of(self.get_params(deep=False))
         packed, labels = _packed(X, y)
         classes = tuple(labels.distinct)
-        labels.classes()  # refuses labels that are missing
+        labels.classes()  # refuses NaN
+        if labels.is_partial:
+            raise ValueError(
+                "Some labels are None or sets, which CRFsuite has no objective for. Give one label for every token, or "
+                "use casimir.SequenceTagger."
+            )
         places = labels.places(classes)
         kept = KeptPairs.of(
             packed,
@@ -172,7 +177,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens whose label is right."""
-        return flat_accuracy_score(y, self._fitted().predict(_sentences(X)))
+        return flat_accuracy_score(_listed(y, "y"), self._fitted().predict(_sentences(X)))
 
     @property
     def classes_(self) -> list[Label] | None:
@@ -228,18 +233,28 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return self._model
 
 
-def _sentences(X: Any) -> list[Any]:
-    check_no_frame(X)
-    sentences = list(X)
+def _sentences(X: Any, name: str = "X") -> list[Any]:
+    sentences = _listed(X, name)
     check_dicts(sentences)
     return sentences
+
+
+def _listed(given: Any, name: str = "X") -> list[Any]:
+    check_no_frame(given)
+    if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} is a {type(given).__name__}; it must be a list with one entry per sentence.")
+    found = list(given)
+    for i, one in enumerate(found):
+        if not hasattr(one, "__len__"):
+            raise TypeError(f"{name}[{i}] is a {type(one).__name__}; it must be a list with one entry per token.")
+    return found
 
 
 def _packed(X: Any, y: Any) -> tuple[PackedSequences, LabelSequences]:
     """The sentences that have tokens, and their labels."""
     if isinstance(X, PackedSequences):
         return X, LabelSequences.of(y, X.offsets)
-    X, y = _sentences(X), list(y)
+    X, y = _sentences(X), _listed(y, "y")
     full = [i for i, sentence in enumerate(X) if len(sentence) or (i < len(y) and len(y[i]))]
     if len(full) < len(X) and len(X) == len(y):
         X, y = [X[i] for i in full], [y[i] for i in full]
@@ -251,7 +266,12 @@ def _packed(X: Any, y: Any) -> tuple[PackedSequences, LabelSequences]:
 
 def _holdout(X: Any, y: Any, classes: tuple[Label, ...], packed: PackedSequences) -> Any:
     """The scores on held-out sentences, as a function of the weights in training."""
-    full = [(sentence, labels) for sentence, labels in zip(_sentences(X), y, strict=True) if len(sentence)]
+    X, y = _sentences(X, "X_dev"), _listed(y, "y_dev")
+    if [len(sentence) for sentence in X] != [len(labels) for labels in y]:
+        raise ValueError(
+            "X_dev and y_dev do not fit; give one sequence of labels per sentence, and one label per token."
+        )
+    full = [(sentence, labels) for sentence, labels in zip(X, y, strict=True) if len(sentence)]
     sentences = pack([sentence for sentence, _ in full], None, vocabulary=packed.vocabulary, separator=SEPARATOR)
 
     def predict(w: FloatArray) -> list[list[Label]]:

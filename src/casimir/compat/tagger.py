@@ -58,6 +58,9 @@ class Tagger:
         """p(the token at `position` has the label)"""
         if self._marginals is None:
             self._marginals = self.model.marginals([self._current()])[0]
+        self._place(label)
+        if not 0 <= position < len(self._marginals):
+            raise IndexError(f"position={position}; the sequence has {len(self._marginals)} tokens, counted from 0.")
         return self._marginals[position][label]
 
     def probability(self, yseq: Sequence[Label]) -> float:
@@ -67,8 +70,7 @@ class Tagger:
             raise ValueError(f"yseq has {len(yseq)} labels; the sequence has {len(current)} tokens.")
         if not len(current):
             return 1.0
-        place = {label: j for j, label in enumerate(predictor.classes)}
-        output = np.array([place[label] for label in yseq])
+        output = np.array([self._place(label) for label in yseq])
         chain = Chain(len(predictor.classes))
         scores = LinearChainModel(self.model.pack([current]), len(predictor.classes)).scores(predictor.w)
         return float(np.exp(chain.score_of(scores, [output])[0] - chain.log_sum(scores, 1.0)[0]))
@@ -86,6 +88,12 @@ class Tagger:
                 "to keep it; from_crfsuite() reads the text that `crfsuite dump` writes."
             )
         raise AttributeError(f"Tagger has no {name!r}")
+
+    def _place(self, label: Label) -> int:
+        """The number of a label."""
+        if label not in self.model.classes:
+            raise ValueError(f"{label!r} is no label of the model; it has {list(self.model.classes)}.")
+        return self.model.classes.index(label)
 
     def _current(self) -> Sequence[Any]:
         if self._sequence is None:
