@@ -139,7 +139,10 @@ def test_native_scores_are_those_of_the_model() -> None:
 ONE_LOC = cs.Automaton({"none": {"B-LOC": "one", "*": "none"}, "one": {"B-LOC": None, "*": "one"}})
 
 
-@pytest.mark.parametrize("constraints", [None, "auto", [("O", "I-PER"), ("B-LOC", "B-PER")], ONE_LOC, ["auto", ONE_LOC]])
+RULES = [None, "auto", [("O", "I-PER"), ("B-LOC", "B-PER")], ONE_LOC, ["auto", ONE_LOC]]
+
+
+@pytest.mark.parametrize("constraints", RULES)
 def test_native_best_outputs_are_those_of_the_structure(constraints: Any) -> None:
     """Of the same scores, with the same rules; and log Z alone is that of the marginals."""
     tagger = cs.SequenceTagger(loss="crf", n_features=2**10, constraints=constraints, tol=0.1).fit(X, Y)
