@@ -219,13 +219,13 @@ def pack(
         )
     if isinstance(sequences, PackedSequences):
         return _as_packed(sequences, n_features, vocabulary)
-    check_no_frame(sequences)
-    if isinstance(sequences, str | bytes | Mapping) or not isinstance(sequences, Iterable):
-        raise TypeError(
-            f"{type(sequences).__name__} is no list of sequences, each a list of tokens. For a single sequence write "
-            "[sequence]."
-        )
     if not isinstance(sequences, list | tuple):
+        check_no_frame(sequences)
+        if isinstance(sequences, str | bytes | Mapping) or not isinstance(sequences, Iterable):
+            raise TypeError(
+                f"{type(sequences).__name__} is no list of sequences, each a list of tokens. For a single sequence "
+                "write [sequence]."
+            )
         iterator = iter(sequences)
         first = next(iterator, None)
         sequences = () if first is None else chain((first,), iterator)

@@ -10,7 +10,9 @@ from rich.console import Console
 
 from casimir.cli import examples
 from casimir.cli.console import broken, clear_ends, say
+from casimir.cli.report import Section
 from casimir.tasks.ner import Corpus, Sentence
+from casimir.tasks.registry import tasks
 from casimir.tasks.text import numbered
 
 PATH = "/a-folder/with-a-long-name/and-one-that-is-even-longer/model-of-1.txt"
@@ -76,3 +78,12 @@ def test_tagged_sentences_break_between_words(is_terminal: bool) -> None:
         "truth: [Ada Lovelace PER] of [Leeds LOC] met the well-known Mr. Babbage again in the gardens of [Paris LOC]"
     )
     assert all(line.startswith(" " * 10) and len(line) <= 40 for line in truth[1:])
+
+
+def test_the_title_of_scores_is_broken_between_words() -> None:
+    """Names of files are in it, which may have blanks."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=40, color_system=None)
+    scores = {"casimir": {"letter_accuracy": 0.5, "word_accuracy": 0.25, "letters": 8}}
+    Section("", f"60 words in a folder with blanks {PATH}", scores).show(console, tasks()["ocr"])
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[1:3] == ["60 words in a folder with blanks", PATH]

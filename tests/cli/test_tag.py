@@ -59,6 +59,36 @@ def test_evaluate_shows_accuracy_its_interval_and_the_baseline(model: Path, file
     assert low <= figures["accuracy"] <= high
 
 
+def test_what_comes_from_stdin_is_said_to_come_from_there(model: Path, files: Path) -> None:
+    text = (files / "dev.conllu").read_text(encoding="utf-8")
+    piped = invoke("evaluate", model, "-", stdin=text)
+    named = invoke("evaluate", model, files / "dev.conllu")
+    assert piped.exit_code == named.exit_code == 0
+    assert "100 sentences in stdin\n" in piped.stdout
+    assert piped.stdout.splitlines()[2:] == named.stdout.splitlines()[2:]
+
+
+def test_labels_that_are_all_the_same_are_told(files: Path, tmp_path: Path) -> None:
+    """The last column of CoNLL-U files is mostly empty: a tagger of it would be right everywhere."""
+    arguments = ("--train", files / "train.conllu", "--tol", 0.9, "-q", "--no-baselines")
+    done = invoke("train", "pos", *arguments, "--model", tmp_path / "m")
+    assert done.exit_code == 0, done.output
+    assert "Every word has the label '_'. If another column was meant, name it: --word 2 --label 4" in done.stderr
+    other = invoke("train", "pos", *arguments, "--word", 2, "--label", 4, "--model", tmp_path / "m")
+    assert "Every word has the label" not in other.stderr
+
+
+def test_a_model_of_many_labels_that_saw_little_can_be_used(tmp_path: Path) -> None:
+    """Its folder is small beside the weights of all buckets and labels, of which most are 0."""
+    words = [f"word{t} label{t % 40}" for t in range(60)]
+    (tmp_path / "few.txt").write_text("\n".join([*words, "", "word1 label1", ""]), encoding="utf-8")
+    arguments = ("--train", tmp_path / "few.txt", "--model", tmp_path / "m", "--held-out", 0)
+    done = invoke("train", "tag", *arguments, "--tol", 0.9, "-q", "--no-baselines")
+    assert done.exit_code == 0, done.output
+    used = invoke("evaluate", tmp_path / "m", tmp_path / "few.txt", "-q")
+    assert used.exit_code == 0, used.output
+
+
 def test_json_lines_go_in_and_out(model: Path, tmp_path: Path) -> None:
     line = json.dumps({"id": 3, "tokens": ["la", "kira", "."]})
     (tmp_path / "new.jsonl").write_text(line + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,3 +134,36 @@ def test_native_scores_are_those_of_the_model() -> None:
         composed = cs.LinearChainModel(packed, len(tagger.classes_)).scores(tagger.predictor_.w)
         np.testing.assert_allclose(native.nodes, composed.nodes, rtol=1e-12, atol=1e-12)
         assert np.array_equal(native.edges, composed.edges)
+
+
+ONE_LOC = cs.Automaton({"none": {"B-LOC": "one", "*": "none"}, "one": {"B-LOC": None, "*": "one"}})
+
+
+RULES = [None, "auto", [("O", "I-PER"), ("B-LOC", "B-PER")], ONE_LOC, ["auto", ONE_LOC]]
+
+
+@pytest.mark.parametrize("constraints", RULES)
+def test_native_best_outputs_are_those_of_the_structure(constraints: Any) -> None:
+    """Of the same scores, with the same rules; and log Z alone is that of the marginals."""
+    tagger = cs.SequenceTagger(loss="crf", n_features=2**10, constraints=constraints, tol=0.1).fit(X, Y)
+    tagger.predictor_ = replace(tagger.predictor_, temperature=0.7)
+    packed = cs.pack(X, 2**10)
+    (s,) = confidence.scored(tagger.predictor_, packed)
+    chain, classes = tagger.predictor_.chain, tagger.predictor_.classes
+    top, log_z = chain.topk(s, 7), chain.expect(s, 0.7).value
+    np.testing.assert_allclose(chain.log_sum(s, 0.7), log_z, rtol=1e-12)
+    np.testing.assert_allclose(tagger.log_partition(packed), log_z / 0.7, rtol=1e-12)
+    for i, ranked in enumerate(tagger.predict_topk(packed, 7, probabilities=True)):
+        assert [labels for labels, _, _ in ranked] == [[classes[j] for j in y] for y in top.outputs[i].tolist()]
+        scores = np.array([score for _, score, _ in ranked])
+        np.testing.assert_allclose(scores, top.value[i][: len(ranked)], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose([p for _, _, p in ranked], np.exp((scores - log_z[i]) / 0.7), rtol=1e-9)
+
+
+def test_scores_that_are_not_finite_are_refused() -> None:
+    tagger = cs.SequenceTagger(n_features=2**6).fit(X, Y)
+    tagger.predictor_ = replace(tagger.predictor_, w=np.full_like(tagger.predictor_.w, 1e308))
+    with pytest.raises(ValueError, match="the best scores of a sentence are NaN or infinite"):
+        tagger.predict_topk(X, 2)
+    with pytest.raises(ValueError, match="k=0; it must be a whole number"):
+        tagger.predict_topk(X, 0)

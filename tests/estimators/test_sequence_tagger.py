@@ -148,7 +148,7 @@ def test_label_costs_change_the_objective() -> None:
 
 
 def test_a_gap_not_reached_warns() -> None:
-    with pytest.warns(ConvergenceWarning, match="Allow more epochs, a larger lam or") as caught:
+    with pytest.warns(ConvergenceWarning, match="Allow more epochs, or a larger lam") as caught:
         tagger = cs.SequenceTagger(tol=1e-9, max_epochs=2, n_features=64).fit(X, Y)
     assert len(caught) == 1
     assert tagger.trace_[-1].epoch == 2

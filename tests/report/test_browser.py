@@ -88,3 +88,19 @@ def test_it_fits_and_has_two_colour_schemes(page: Page, width: int, dark: bool) 
     page.screenshot(picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 20_000
+
+
+TYPE_IS_BESIDE_ITS_WORD = """[...document.querySelectorAll("mark")].every(m => {
+  if (m.textContent.includes("script")) return true;
+  const words = m.firstChild, last = document.createRange();
+  last.setStart(words, words.length - 2);
+  last.setEnd(words, words.length - 1);
+  const a = last.getBoundingClientRect(), b = m.querySelector("small").getBoundingClientRect();
+  return a.width > 0 && a.top < b.bottom && b.top < a.bottom && b.left >= a.right;
+})"""
+
+
+def test_the_type_of_a_span_stays_on_the_line_of_its_last_word(page: Page) -> None:
+    for width in range(240, 420, 12):
+        page.open(page.folder / "report.html", width)
+        assert page.run(TYPE_IS_BESIDE_ITS_WORD), width

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from casimir.cli.console import say
 from casimir.tasks.task import Table, Task
 from casimir.tasks.training import Run
 
@@ -51,7 +52,7 @@ class Section:
         for k, table in enumerate(tables):
             console.print()
             if k == 0:  # a title of the table itself would be cut at the table's width, paths too
-                console.print(self.title, style="bold", markup=False, soft_wrap=True)
+                say(console, self.title, "bold")
             console.print(figure_table(table, ours_first=k == 0 and len(rows) > 1))
             if table.note:
                 console.print(table.note)

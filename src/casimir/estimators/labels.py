@@ -35,7 +35,8 @@ class LabelSequences:
     @classmethod
     def of(cls, y: Any, offsets: IntArray, name: str = "y") -> LabelSequences:
         """One pass over y, a list with one label per token; offsets are those of the tokens."""
-        if isinstance(y, str | bytes | dict) or is_frame(y) or not isinstance(y, Iterable):
+        is_list = isinstance(y, list | tuple)
+        if not is_list and (isinstance(y, str | bytes | dict) or is_frame(y) or not isinstance(y, Iterable)):
             raise TypeError(
                 f"{name} is a {type(y).__name__}; it must be a list with one sequence of labels per sentence."
             )

@@ -151,7 +151,7 @@ def warn_of_the_end(result: Result, tol: float) -> None:
     if result.status == "interrupted":
         message = f"Training was interrupted {where}; the best weights so far are kept."
     elif result.status == "epochs":
-        message = f"Training ended {where}; tol={tol:.1e} was asked for. Allow more epochs, a larger lam or a larger tol."
+        message = f"Training ended {where}; tol={tol:.1e} was asked for. Allow more epochs, or a larger lam or tol."
     else:
         return
     from sklearn.exceptions import ConvergenceWarning

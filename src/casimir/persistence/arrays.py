@@ -64,7 +64,7 @@ class UsedRows(NamedTuple):
 
 
 def decode_used_rows(name: str, arrays: Mapping[str, np.ndarray]) -> UsedRows:
-    """What `decode_rows` gives, without the rows that are 0; of these there may be as many as a byte for each allows."""
+    """What `decode_rows` gives, without the rows that are 0; one row may take a byte, be it 0 or not."""
     if name in arrays:
         matrix = _numbers(name, _needed(name, arrays, 2))
         used = np.flatnonzero(matrix.any(axis=1))

@@ -46,14 +46,14 @@ def _lines(one: SentenceView) -> str:
 
 
 def _marked(words: Sequence[str], spans: Sequence[tuple[int, int, str, float | None]], others: set[SpanPlace]) -> str:
-    """Words with spans as marks; those that the other side has too are right."""
+    """Words with spans as marks, whose types stay on the line of their last word; those of both sides are right."""
     parts, end = [], 0
     for start, stop, kind, probability in spans:
         parts += [escape(word) for word in words[end:start]]
-        sure = "" if probability is None else f" {probability:.2f}"
+        sure = "" if probability is None else f"&nbsp;{probability:.2f}"
         state = "right" if (start, stop, kind) in others else "wrong"
         inner = escape(" ".join(words[start:stop]))
-        parts.append(f'<mark class="{state}">{inner} <small>{escape(kind or "(no type)")}{sure}</small></mark>')
+        parts.append(f'<mark class="{state}">{inner}&nbsp;<small>{escape(kind or "(no type)")}{sure}</small></mark>')
         end = stop
     return " ".join(parts + [escape(word) for word in words[end:]])
 
@@ -66,7 +66,7 @@ def _tokens(one: SentenceView) -> str:
             parts.append(f'<span title="{escape(f"{gold} {sure:.2f}")}">{escape(word)}</span>')
         else:
             told = f"{escape(gold)} → {escape(guess)} {sure:.2f}"
-            parts.append(f'<mark class="wrong">{escape(word)} <small>{told}</small></mark>')
+            parts.append(f'<mark class="wrong">{escape(word)}&nbsp;<small>{told}</small></mark>')
     return " ".join(parts)
 
 

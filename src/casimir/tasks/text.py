@@ -21,7 +21,7 @@ def read_text(path: str | Path, encoding: str, what: str) -> str:
         data = _bytes(Path(path))
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"cannot read {path}: {reason}; give the path of {what}") from error
+        raise ValueError(f"cannot read {path}: {reason}; give the path of {what}.") from error
     try:
         text = data.decode(encoding)
     except LookupError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from casimir.scores import FloatArray
 from casimir.tasks.align.bitext import Links
@@ -79,3 +80,19 @@ def test_the_next_guess_sees_the_features_of_the_one_before() -> None:
     first = LinkGuess(guess.rounds[:1]).features(tables[0]).reshape(4, 6, -1)
     second = LinkGuess(guess.rounds[1:]).features(np.concatenate([tables[0], first], axis=2))
     np.testing.assert_array_equal(guess.features(tables[0]), second)
+
+
+def test_products_run_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of BLAS that share a busy CPU with others take many times as long over so few columns."""
+    seen = []
+
+    def watched(x: np.ndarray, t: np.ndarray) -> np.ndarray:
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return np.zeros(x.shape[1])
+
+    monkeypatch.setattr("casimir.tasks.align.guess._logistic", watched)
+    links = Links(np.array([[0, 0]]), np.array([[0, 0], [1, 1]]))
+    with threadpool_limits(2):  # where the machine has one CPU, too
+        LinkGuess.learned([np.ones((2, 3, 4))] * 5, [links] * 5)
+    assert seen
+    assert set(seen) == {1}

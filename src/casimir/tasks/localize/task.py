@@ -126,7 +126,7 @@ def _to_train(by_class: Mapping[str, Any], given: Given) -> Images:
 
     o = given.options
     if o.weights is None and given.role == "train":
-        given.say(f"note: {WEIGHTS_ADVICE}")
+        given.say(f"note: boxes are described by HOG and colours; AlexNet finds more (--weights). {WEIGHTS_ADVICE}")
     descriptor = HandMade() if o.weights is None else AlexNet(o.weights, context=o.context)
     folder = _cache_folder(o.cache, o.no_cache)
     if folder is not None and o.cache is None and given.role == "train":
