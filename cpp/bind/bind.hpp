@@ -10,11 +10,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace nb = nanobind;
 
@@ -38,6 +44,40 @@ template <class T>
 nb::object make_frozen_array(std::vector<T>&& values, const Shape& shape) {
   return make_array<T, const T>(std::move(values), shape);
 }
+
+/// Memory of a new array. Large ones are asked for in large pages: touching them for the first time costs less.
+template <class T>
+class Room {
+ public:
+  Room(std::size_t size, bool zeros) {
+    const std::size_t bytes = size * sizeof(T);
+#if defined(__linux__)
+    constexpr std::size_t kPage = std::size_t{1} << 21;
+    if (bytes >= 2 * kPage) {
+      const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+      data_.reset(static_cast<T*>(std::aligned_alloc(kPage, whole)));
+      if (data_) ::madvise(data_.get(), whole, MADV_HUGEPAGE);  // advice: nothing is lost where it is not taken
+    } else
+#endif
+      data_.reset(static_cast<T*>(std::malloc(bytes > 0 ? bytes : 1)));
+    if (!data_) throw std::bad_alloc();
+    if (zeros) std::memset(static_cast<void*>(data_.get()), 0, bytes);
+  }
+  T* data() { return data_.get(); }
+
+  /// A NumPy array of the given shape that owns the memory.
+  nb::object array(const Shape& shape) && {
+    nb::capsule owner(data_.get(), [](void* p) noexcept { std::free(p); });
+    T* values = data_.release();
+    return nb::cast(nb::ndarray<nb::numpy, T>(values, shape.size(), shape.data(), owner));
+  }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+};
 
 /// Most labels that a structure may have: sizes of tables of pairs then fit into 64 bits.
 inline constexpr std::size_t kMostLabels = std::size_t{1} << 20;

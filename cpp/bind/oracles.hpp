@@ -21,7 +21,6 @@
 
 #include "base/topk_batch.hpp"
 #include "bind.hpp"
-#include "room.hpp"
 
 /// A batch of the core, and the sizes of what its oracles return.
 template <class Batch>

@@ -297,7 +297,7 @@ void ChainDual::prefetch(const std::int64_t* order, std::int64_t visit, std::int
     const std::int64_t far = order[visit + 6];
     __builtin_prefetch(&block(far));
     __builtin_prefetch(&block(far).nodes);
-    __builtin_prefetch(chain_.data().features.indptr + chain_.data().offsets[far]);
+    chain_.prefetch_places(far);
   }
   if (visit + 4 < count) {
     const ChainOutputs& near = block(order[visit + 4]);

@@ -63,7 +63,6 @@ void LinearChain::best_paths_together(const WeightView& w, int threads,
           of_truth.assign(plan[g].size(), 0.0);
           for (std::size_t c = 0; c < plan[g].size(); ++c) {
             const std::int64_t i = plan[g][c], p = lengths[c];
-            prefetch_ahead(*this, plan[g], c, w);
             u.resize(static_cast<std::size_t>(p * shape_.stride));
             score_tokens(i, 0, p, w, u.data());
             for (std::int64_t t = 0; t < p; ++t) {

@@ -102,22 +102,9 @@ void LinearTokens::collect_pairwise(std::int64_t i, const double* marginals, Mar
     collect_unit(-1 - (data_.n_features + l), marginals + cell(p + l, 0), list);
 }
 
-void LinearTokens::prefetch_target(std::int64_t token, const ScatterTarget& target) const {
-  const std::int64_t stride = shape_.stride;
-  for (std::int64_t f = data_.features.indptr[token]; f < data_.features.indptr[token + 1]; ++f) {
-    const std::int64_t row = data_.features.indices[f];
-    if (row < target.row_begin || row >= target.row_end) continue;
-    for (std::int64_t l = 0; l < stride; l += 8) __builtin_prefetch(target.v + row * stride + l, 1);
-  }
-}
-
 void LinearTokens::scatter_list(const MarginalList& list, const ScatterTarget& target) const {
-  constexpr std::size_t ahead = 3;
   const double* x = list.values.data();
-  for (std::size_t k = 0; k < list.unit.size(); ++k) {
-    const std::int64_t unit = list.unit[k];
-    if (!shared_ && k + ahead < list.unit.size() && list.unit[k + ahead] >= 0)
-      prefetch_target(list.unit[k + ahead], target);
+  for (const std::int64_t unit : list.unit) {
     if (unit >= 0)
       scatter_features(unit, 1, x, target);
     else

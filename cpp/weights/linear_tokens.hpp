@@ -83,8 +83,6 @@ class LinearTokens : public Problem {
   }
   /// Adds the marginals x to a row of the target that is not one of features.
   void add_row(std::int64_t row, const double* x, const ScatterTarget& target) const;
-  /// Asks the memory for the rows of a target that the features of a token change.
-  void prefetch_target(std::int64_t token, const ScatterTarget& target) const;
   /// Adds x to the list unless it is zero; units are tokens, or -1 - row.
   void collect_unit(std::int64_t unit, const double* x, MarginalList& list) const;
   /// Scatters and collects the rows of tokens and of pairs; those of pairs apart are not collected.
