@@ -48,7 +48,7 @@ def test_kappa_stays_where_there_are_absolute_values_alone() -> None:
 def next_values(kappa: Kappa, block_gaps: list[float], predicted: float = 1.0, dual: float = 0.0) -> list[float]:
     values = []
     for block_gap in block_gaps:
-        kappa.value = kappa.after(block_gap, predicted, 1.0, dual)
+        kappa.value = kappa.after(block_gap, predicted, 1.0, dual).value
         values.append(kappa.value)
     return values
 
