@@ -33,8 +33,8 @@ class Kappa:
               epoch. That is a subproblem which passes do not solve: examples contradict one another, so that their
               dual variables have far to go, and steps are short, as long as lam + kappa is small
     balances  kappa follows the share of the gap that S is, which should be between a tenth and a third, but does not
-              fall where subproblems are solved too loosely for that. Where it rises, it rises by more the looser they
-              are solved; the first time, the centres have gone astray, and the run has to start over from the first
+              fall where subproblems are solved too loosely for that. Where it rises while they are solved far too
+              loosely, it rises by more, and the first time the run starts over: the centres have gone astray
     most      what it does not rise above
     lam       the strong convexity of F's own penalty
     value     the present one
@@ -62,7 +62,7 @@ class Kappa:
         loose = self._looseness(block_gap, predicted) if self._balances else 0.0
         if self._is_stuck(block_gap, predicted) and self._rises:
             factor = min(max(math.sqrt(loose / _LOOSE), _RISE), _STEEP)
-            starts_over = self._balances and not self._has_started_over
+            starts_over = factor > _RISE and not self._has_started_over
             self._has_started_over = self._has_started_over or starts_over
         elif self._balances and 0.0 < gap < dual:  # while the gap is larger than the dual, it tells little of either
             share = block_gap / gap
