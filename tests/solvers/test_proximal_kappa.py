@@ -80,7 +80,7 @@ def test_kappa_follows_the_share_of_the_gap() -> None:
 
 
 def test_kappa_does_not_fall_where_subproblems_are_solved_loosely() -> None:
-    """S = 0.05 of a gap of 1: for lam = 0.001 and kappa = 1 that is 50 times what w moved by, for lam = 1 it is 0.03."""
+    """S = 0.05 of a gap of 1: for lam = 0.001 and kappa = 1 that is 50 times what w moved by, for lam = 1 0.03."""
     for lam, value in ((0.001, 1.0), (1.0, 1.0 / 1.5)):
         assert next_values(Kappa(1.0, rises=False, balances=True, lam=lam), [0.05], dual=2.0) == [pytest.approx(value)]
 
