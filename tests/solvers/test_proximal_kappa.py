@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import casimir as cs
 from casimir.losses import Loss
-from casimir.solvers.dual_proximal import default_inner
+from casimir.scores import FloatArray
+from casimir.solvers.dual_proximal import _Run, default_inner
 from casimir.solvers.proximal_kappa import Kappa
 
 
-def noisy_classes(lam_n: float, penalty: type = cs.Ridge, n: int = 200, classes: int = 4, dim: int = 6) -> cs.Objective:
+def noisy_classes(
+    lam_n: float, penalty: Any = cs.Ridge, n: int = 200, classes: int = 4, dim: int = 6, loss: Loss | None = None
+) -> cs.Objective:
     """Labels that the inputs tell in part only, so that examples contradict one another."""
     rng = np.random.default_rng(3)
     inputs = rng.normal(size=(n, dim))
     features = [np.kron(np.eye(classes), x[None]) for x in inputs]
     scores = inputs @ rng.normal(size=(dim, classes)) + 2.0 * rng.normal(size=(n, classes))
     y = [np.array([label]) for label in scores.argmax(axis=1)]
-    return cs.Objective(cs.LinearCandidateModel(features), cs.Candidates(), cs.Hamming(), y, penalty(lam_n / n))
+    chosen: Any = cs.Hamming() if loss is None else loss
+    return cs.Objective(cs.LinearCandidateModel(features), cs.Candidates(), chosen, y, penalty(lam_n / n))
 
 
 def kappas(objective: cs.Objective, solver: cs.DualProximal, epochs: int = 60) -> tuple[cs.Result, np.ndarray]:
@@ -48,7 +54,7 @@ def test_kappa_stays_where_there_are_absolute_values_alone() -> None:
 def next_values(kappa: Kappa, block_gaps: list[float], predicted: float = 1.0, dual: float = 0.0) -> list[float]:
     values = []
     for block_gap in block_gaps:
-        kappa.value = kappa.after(block_gap, predicted, 1.0, dual)
+        kappa.value = kappa.after(block_gap, predicted, 1.0, dual).value
         values.append(kappa.value)
     return values
 
@@ -71,6 +77,63 @@ def test_kappa_follows_the_share_of_the_gap() -> None:
     kappa = Kappa(1.0, rises=False, balances=True)
     np.testing.assert_allclose(next_values(kappa, [0.4, 0.2, 0.05], dual=2.0), [1.5, 1.5, 1.0])
     assert next_values(Kappa(1.0, rises=False, balances=True), [0.4, 0.05], dual=0.5) == [1.0, 1.0]  # gap above D
+
+
+def test_kappa_does_not_fall_where_subproblems_are_solved_loosely() -> None:
+    """S = 0.05 of a gap of 1: for lam = 0.001 and kappa = 1 that is 50 times what w moved by, for lam = 1 0.03."""
+    for lam, value in ((0.001, 1.0), (1.0, 1.0 / 1.5)):
+        assert next_values(Kappa(1.0, rises=False, balances=True, lam=lam), [0.05], dual=2.0) == [pytest.approx(value)]
+
+
+@pytest.mark.parametrize(
+    ("lam", "values", "starts"),
+    [
+        (1.0, [1.0, 1.0, 2.0, 4.0], [False, False, False, False]),  # looseness 4.5, then 12: as for a hinge loss
+        (0.2, [1.0, 1.0, 7.5**0.5, 4.0 * 7.5**0.5], [False, False, True, False]),  # 37.5: by its root
+        (0.1, [1.0, 1.0, 4.0, 16.0], [False, False, True, False]),  # 82: by most, and once from the first centre
+    ],
+)
+def test_kappa_rises_by_more_where_subproblems_are_solved_far_too_loosely(
+    lam: float, values: list[float], starts: list[bool]
+) -> None:
+    kappa, found = Kappa(1.0, rises=True, balances=True, lam=lam), []
+    for _ in values:
+        found.append(kappa.after(0.9, 1.0, 1.0, 0.0))
+        kappa.value = found[-1].value
+    np.testing.assert_allclose([value for value, _ in found], values)
+    assert [starts_over for _, starts_over in found] == starts
+    hinge = Kappa(1.0, rises=True, balances=False, lam=lam)
+    assert [hinge.after(0.9, 1.0, 1.0, 0.0).starts_over for _ in values] == [False] * len(values)
+
+
+@pytest.mark.parametrize("penalty", [cs.Ridge, lambda lam: cs.ElasticNet(lam, 0.1)], ids=["ridge", "elastic-net"])
+@pytest.mark.parametrize("start", [0.0, 0.5])
+def test_a_run_that_starts_over_goes_back_to_the_first_centre(penalty: Any, start: float) -> None:
+    """As does the w of before, so that nothing is extrapolated from where the run had gone; and it still converges."""
+    objective = noisy_classes(0.001, penalty, loss=cs.Log())
+    seen: list[FloatArray] = []
+    recentre = _Run._recentre
+
+    def look(run: _Run, kappa: float, k: int) -> None:
+        dual, g = run.objective.constant + run.blocks.ell, run.iterate.gradient().copy()
+        recentre(run, kappa, k)
+        if k == 0:
+            seen.append(np.array(run.z))
+            np.testing.assert_array_equal(run.before, run.z)
+            assert run.iterate.w is not run.z
+            assert run.before is not run.z
+            np.testing.assert_allclose(run.iterate.gradient(), g, atol=1e-9)
+            assert run.objective.constant + run.blocks.ell == dual  # the dual variables are the same
+
+    w0 = np.full(objective.n_params, start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Run, "_recentre", look)
+        result = cs.minimize(objective, cs.DualProximal(), 300, 1e-4, w0=w0)
+    assert result.converged
+    assert len(seen) == 1
+    np.testing.assert_array_equal(seen[0], w0)
+    best = cs.minimize(noisy_classes(0.001, penalty, loss=cs.Log()), cs.LBFGS(), 1000, 1e-5)
+    assert result.objective == pytest.approx(best.objective, rel=2e-4)
 
 
 def test_kappa_has_bounds() -> None:

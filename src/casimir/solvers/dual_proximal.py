@@ -83,7 +83,8 @@ class DualProximal:
         else:
             first = hinge_kappa(at, is_l1=bounded and absolute_values(objective) > 0.0)
             manner = _Manner(averages=True, beta=0.0 if bounded else hinge_extrapolation(at))
-        kappa = Kappa(self.kappa or first, rises=is_free, balances=is_free and isinstance(inner, SDCA), most=at.enough)
+        balances, lam = is_free and isinstance(inner, SDCA), objective.penalty.strong_convexity
+        kappa = Kappa(self.kappa or first, rises=is_free, balances=balances, most=at.enough, lam=lam)
         _Run(objective, inner, kappa, manner, rng, monitor, w0).run()
 
     def _inner(self, objective: Objective) -> BCFW | SDCA:
@@ -141,6 +142,9 @@ class _Run:
     what it was off by the last time. F is evaluated when the tolerance may be reached, when nine tenths of the
     predicted gap have gone, and every 25 epochs at the least.
 
+    Where kappa was so small that the centres went astray, z goes back to where it began, and its momentum with it. The
+    dual variables stay: they are feasible around any centre.
+
     Vectors are most of the memory of a training on text, so those that are not needed are not there. Steps between
     cached outputs leave most weights at 0 and move w alone: under a plain square z, the w of before and the average
     are kept without zeros from one epoch to the next.
@@ -159,6 +163,7 @@ class _Run:
         self.objective, self.inner, self.manner, self.rng, self.monitor = objective, inner, manner, rng, monitor
         self.kappa = kappa
         rest, n = w0 if w0.any() else _resting_point(objective), objective.n_params
+        self.first_centre, self.begun = rest, 0  # begun: the epoch before the first one from there
         self.z: FloatArray | Kept = aligned_zeros(n)
         self.before: FloatArray | Kept | None = None if manner.beta == 0.0 else aligned_zeros(n)
         self.mean = self._kept(aligned_zeros(n)) if manner.averages else None
@@ -201,14 +206,17 @@ class _Run:
                 last_k, last_predicted = k, predicted
             else:
                 self.monitor.skip()
-            self._recentre(self.kappa.after(block_gap, predicted, correction, dual), k)
+            kappa, starts_over = self.kappa.after(block_gap, predicted, correction, dual)
+            if starts_over:
+                self.begun = k
+            self._recentre(kappa, k - self.begun)
 
     def state(self) -> Any:
-        iterate, more = self.iterate, (self.mean, self.mean_dual, self.average_wins)
+        iterate, more = self.iterate, (self.mean, self.mean_dual, self.average_wins, self.begun)
         return [self.z, self.before, iterate.w, iterate.g, self.blocks, self.kappa, *more]
 
     def _restore(self, z: Any, before: Any, w: Any, g: Any, blocks: Any, kappa: Any, *more: Any) -> None:
-        mean, self.mean_dual, self.average_wins = more
+        mean, self.mean_dual, self.average_wins, self.begun = more
         self.blocks.restore(blocks)
         self.kappa.restore(kappa)
         self.mean = None if mean is None else self._kept(mean)
@@ -261,7 +269,7 @@ class _Run:
         return value, done
 
     def _recentre(self, kappa: float, k: int) -> None:
-        """z = w + beta (w - w of before), and w is the primal point of the same g around it.
+        """z = w + beta (w - w of before), for k = 0 the first centre; w is the primal point of the same g around it.
 
         For a square of curvature lam and sigma = lam + kappa, that is w' = (kappa' z' + sigma w - kappa z) / sigma'.
         The memory of z, and that of the w of before, are used again: all stay aligned.
@@ -274,9 +282,12 @@ class _Run:
         if isinstance(self.z, Kept):
             self._recentre_kept(self.z, kappa, beta)
             return
-        if beta > 0.0:
+        if k == 0 or beta > 0.0:
             assert isinstance(self.before, np.ndarray)
             new_z = self.before
+        if k == 0:
+            new_z[:] = 0.0 if self.first_centre is None else self.first_centre
+        elif beta > 0.0:
             combine(-beta, new_z, 1.0 + beta, w, out=new_z)
         penalty: Any = Proximal(objective.penalty, kappa, new_z)
         new_w = self.z
@@ -292,6 +303,8 @@ class _Run:
                 combine(of_z, new_w, of_w, w, out=new_w)
                 combine(1.0, new_w, kappa / sigma, new_z, out=new_w)
         self.z, self.kappa.value = new_z, kappa
+        if k == 0:
+            w[:] = new_z
         if self.before is not None:
             self.before = w
         self.iterate = DualIterate(penalty, new_w, g)

@@ -11,10 +11,19 @@ from casimir.solvers.at_zero import scale_at_zero
 _EASY, _HARD = 0.1, 0.35  # shares of the gap that S is: below and above them subproblems are easy and hard,
 _CHANGE = 1.5  # and kappa changes by this factor
 _OPEN, _STILL = 0.25, 0.7  # shares of the first gap and of the last S: above both, subproblems stay unsolved,
-_RISE = 2.0  # and kappa rises by this factor
+_RISE = 2.0  # and kappa rises by this factor, or by up to
+_STEEP = 4.0  # this one, by the root of how many times too loose subproblems are
+_LOOSE, _TIGHT = 5.0, 3.0  # about the best looseness on most problems; from the second on kappa does not fall
 _SAMPLED = 20  # examples that tell the scale of the gradients
 _OF_TEXT = 2000.0  # that of sentences with binary features
 _FARTHEST = 500.0  # times the first one, or a part of it: as far as it goes
+
+
+class Next(NamedTuple):
+    """kappa of the next epoch, and whether that goes back to the first centre."""
+
+    value: float
+    starts_over: bool
 
 
 class Kappa:
@@ -23,35 +32,53 @@ class Kappa:
     rises     kappa doubles where S stays above a quarter of the first gap and falls by less than three tenths in an
               epoch. That is a subproblem which passes do not solve: examples contradict one another, so that their
               dual variables have far to go, and steps are short, as long as lam + kappa is small
-    balances  kappa follows the share of the gap that S is, which should be between a tenth and a third
+    balances  kappa follows the share of the gap that S is, which should be between a tenth and a third, but does not
+              fall where subproblems are solved too loosely for that. Where it rises while they are solved far too
+              loosely, it rises by more, and the first time the run starts over: the centres have gone astray
     most      what it does not rise above
+    lam       the strong convexity of F's own penalty
     value     the present one
     """
 
-    def __init__(self, first: float, *, rises: bool, balances: bool, most: float = math.inf) -> None:
-        self.value, self._first, self._rises, self._balances = first, first, rises, balances
+    def __init__(self, first: float, *, rises: bool, balances: bool, most: float = math.inf, lam: float = 1.0) -> None:
+        self.value, self._first, self._rises, self._balances, self._lam = first, first, rises, balances, lam
         self._most = max(first, min(most, first * _FARTHEST))
         self._first_gap: float | None = None
         self._last = math.inf
+        self._has_started_over = False
 
     def state(self) -> Any:
-        return [self.value, self._first_gap, self._last]
+        return [self.value, self._first_gap, self._last, self._has_started_over]
 
     def restore(self, state: Any) -> None:
-        self.value, self._first_gap, self._last = state
+        self.value, self._first_gap, self._last, self._has_started_over = state
 
-    def after(self, block_gap: float, predicted: float, correction: float, dual: float) -> float:
+    def after(self, block_gap: float, predicted: float, correction: float, dual: float) -> Next:
         """The next one, after an epoch that ended at S = block_gap, F - D = predicted and D = dual.
 
         correction  what the prediction was off by when F was known: S is that of the visits, and w has moved since
         """
-        factor, gap = 1.0, correction * predicted
+        factor, gap, starts_over = 1.0, correction * predicted, False
+        loose = self._looseness(block_gap, predicted) if self._balances else 0.0
         if self._is_stuck(block_gap, predicted) and self._rises:
-            factor = _RISE
+            factor = min(max(math.sqrt(loose / _LOOSE), _RISE), _STEEP)
+            starts_over = factor > _RISE and not self._has_started_over
+            self._has_started_over = self._has_started_over or starts_over
         elif self._balances and 0.0 < gap < dual:  # while the gap is larger than the dual, it tells little of either
             share = block_gap / gap
-            factor = _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY else 1.0
-        return min(max(factor * self.value, self._first / _FARTHEST), self._most)
+            factor = _CHANGE if share > _HARD else 1.0 / _CHANGE if share < _EASY and loose < _TIGHT else 1.0
+        return Next(min(max(factor * self.value, self._first / _FARTHEST), self._most), starts_over)
+
+    def _looseness(self, block_gap: float, predicted: float) -> float:
+        """S over (sigma / 2) |w - z|^2, sigma = lam + kappa: what a subproblem leaves, by what it moved the weights.
+
+        F - D = S + (kappa^2 / (2 lam)) |w - z|^2 tells the square. An outer loop bears little of it: w is off by up to
+        (2 S / sigma)^0.5, which the dual pays for kappa / lam times.
+        """
+        moved = predicted - block_gap
+        if moved <= 0.0 or self._lam == 0.0:
+            return math.inf
+        return block_gap / moved * self.value**2 / ((self._lam + self.value) * self._lam)
 
     def _is_stuck(self, block_gap: float, predicted: float) -> bool:
         """The first epoch tells the scale alone: its S is met on the way from w = 0."""
