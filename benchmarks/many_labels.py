@@ -1,9 +1,9 @@
 """Chains of many labels: full passes in float32 matrix products. python -m benchmarks.many_labels --help
 
 A product is [edges, L] times [L, L] in float32, by NumPy's BLAS on one thread; forward, backward and the gradient of
-the transitions are the work of three. With --allowed the best labels, and passes, where few pairs of labels are allowed,
-against the same without a mask. With --crfsuite N an iteration of L-BFGS on a CRF, casimir's with a
-certificate and CRFsuite's, to the same objective, medians of N. The sentences and weights are random.
+the transitions are the work of three. With --allowed best labels and passes where few pairs of labels are allowed,
+against the same without a mask. With --crfsuite N an iteration of L-BFGS on a CRF, casimir's with a certificate and
+CRFsuite's, to the same objective, medians of N. The sentences and weights are random.
 """
 
 from __future__ import annotations
