@@ -1,9 +1,9 @@
 """Chains of many labels: full passes in float32 matrix products. python -m benchmarks.many_labels --help
 
 A product is [edges, L] times [L, L] in float32, by NumPy's BLAS on one thread; forward, backward and the gradient of
-the transitions are the work of three. With --allowed the best labels, and passes, where few pairs of labels are allowed,
-against the same without a mask. With --crfsuite N an iteration of L-BFGS on a CRF, casimir's with a
-certificate and CRFsuite's, to the same objective, medians of N. The sentences and weights are random.
+the transitions are the work of three. With --allowed best labels and passes where few pairs of labels are allowed,
+against the same without a mask. With --crfsuite N an iteration of L-BFGS on a CRF, casimir's with a certificate and
+CRFsuite's, to the same objective, medians of N. The sentences and weights are random.
 """
 
 from __future__ import annotations
@@ -111,13 +111,12 @@ def allowed_row(name: str, mask: BoolArray, repetitions: int) -> tuple[str, ...]
     chains = {"masked": Chain(labels, mask), "whole": Chain(labels)}
     y = chains["masked"].max(chains["masked"].scores(unary, pairwise)).outputs
     model, w = LinearChainModel(cs.pack(words, n_features=None), labels), None
-    kinds: dict[str, dict[str, Any]] = {k: {} for k in ("max of one", "max", "top-5", "expect", *KINDS)}
+    kinds: dict[str, dict[str, Any]] = {k: {} for k in ("max of one", "max", "top-5", *KINDS)}
     for side, chain in chains.items():
         s, one = chain.scores(unary, pairwise), chain.scores(unary[:1], pairwise)
         kinds["max of one"][side] = lambda chain=chain, one=one: chain.max(one)
         kinds["max"][side] = lambda chain=chain, s=s: chain.max(s)
         kinds["top-5"][side] = lambda chain=chain, s=s: chain.topk(s, 5)
-        kinds["expect"][side] = lambda chain=chain, one=one: chain.expect(one, 1.0)
         for kind, (cost, smoothing) in KINDS.items():
             problem = core_problem(model, Combination(chain, cost, y, Truth(y)))
             w = np.random.default_rng(0).normal(0.0, 0.5, problem.n_params) if w is None else w
@@ -142,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--allowed", action="store_true", help="chains of whose pairs few are allowed instead")
     options = parser.parse_args(arguments)
     if options.allowed:
-        header = ("", "allowed", "max of one", "max", "top-5", "expect of one", *(f"{name} pass" for name in KINDS))
+        header = ("", "allowed", "max of one", "max", "top-5", *(f"{name} pass" for name in KINDS))
         rows = [allowed_row(name, mask, options.repetitions) for name, mask in masks().items()]
         print(f"{machine()}\n\n{markdown(header, rows)}")
         return 0

@@ -1,4 +1,4 @@
-"""Chains of many labels of whose pairs few are allowed run on these alone: brute force over the allowed outputs judges."""
+"""Chains of many labels of whose pairs few are allowed run on these alone: brute force over allowed outputs judges."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_labels_that_no_output_joins_need_logs() -> None:
 
 
 def test_runs_of_labels_and_single_ones_together_are_brute_force() -> None:
-    """Labels that follow one another are read as vectors: runs of every length, from every place, between single ones."""
+    """Labels that follow one another are read as vectors: runs of all lengths, from any place, between single ones."""
     labels = 70
     for seed in range(20):
         rng = np.random.default_rng(seed)

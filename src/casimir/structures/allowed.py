@@ -61,17 +61,22 @@ class AllowedLabels(NativeOracles):
 
         An example without any allowed output is an error.
         """
+        nodes, pairs = self._forbidden_parts(s)
+        return None if nodes is None and pairs is None else self._as_scores(s, nodes, pairs)
+
+    def _forbidden_parts(self, s: Scores) -> tuple[FloatArray | None, FloatArray | None]:
+        """`forbidden_nodes` and `forbidden_pairs`, of examples that have an allowed output."""
         if not self.is_constrained:
-            return None
+            return None, None
         nodes, pairs = self.forbidden_nodes(s), self.forbidden_pairs
-        if nodes is None and pairs is None:
-            return None
-        found = Scores(np.zeros((s.offsets[-1], self.n_labels)) if nodes is None else nodes, s.offsets, pairs)
         lengths = np.diff(s.offsets)
-        if not self._seen.covers(lengths):
-            self._check_outputs(found)
+        if (nodes is not None or pairs is not None) and not self._seen.covers(lengths):
+            self._check_outputs(self._as_scores(s, nodes, pairs))
             self._seen.add(lengths)
-        return found
+        return nodes, pairs
+
+    def _as_scores(self, s: Scores, nodes: FloatArray | None, pairs: FloatArray | None) -> Scores:
+        return Scores(np.zeros((s.offsets[-1], self.n_labels)) if nodes is None else nodes, s.offsets, pairs)
 
     def check_allowed(self, s: Scores, y: Any, name: str = "y") -> None:
         """Raises where one of the outputs y, a list of int[p_i], is not allowed."""
@@ -120,10 +125,9 @@ class AllowedLabels(NativeOracles):
 
     def _oracle_arrays(self, s: Scores) -> tuple[Any, ...]:
         nodes, offsets, edges, *rest = self._arrays(s)
-        found = self.forbidden(s)
-        if found is None:
-            return nodes, offsets, edges, *rest
-        return nodes + found.nodes, offsets, edges if found.edges is None else edges + found.edges, *rest
+        of_nodes, of_pairs = self._forbidden_parts(s)
+        nodes = nodes if of_nodes is None else nodes + of_nodes
+        return nodes, offsets, edges if of_pairs is None else edges + of_pairs, *rest
 
     def _described(self, *more: str) -> str:
         """The arguments of this structure, for repr."""

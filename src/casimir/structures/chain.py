@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
@@ -110,6 +111,14 @@ class Chain(AllowedLabels):
             return losses, SharedGradient(Scores.unchecked(nodes, s.offsets), _SharedPairs(pairs, threads))
         losses, nodes, pairs = core.chain_soft_loss(s.nodes, s.offsets, edges, y, mu, threads)
         return losses, Scores.unchecked(nodes, s.offsets, pairs, chain_edge_offsets(s.offsets))
+
+    def log_n_outputs(self, s: Scores) -> FloatArray:
+        """float64[n]: the log of the number of allowed outputs, without the marginals of their pairs."""
+        if self.forbidden(s) is None:
+            return np.asarray(np.diff(s.offsets) * math.log(self.n_labels))
+        zeros = Scores(np.zeros(s.nodes.shape), s.offsets)  # log sum_y exp(0) - 0
+        some = np.concatenate([np.zeros(0, dtype=np.int64), *self.max(zeros).outputs])
+        return np.asarray(np.maximum(self.soft_loss(zeros, some, 1.0)[0], 0.0))
 
     def mixture(self, s: Scores, outputs: Sequence[IntArray], weights: Sequence[FloatArray]) -> Scores:
         """nodes[v, j] = sum_k u_k [y_k,v = j]; edges[v, j, j'] = sum_k u_k [y_k,v = j, y_k,v+1 = j']."""

@@ -205,7 +205,7 @@ def scattered(values: FloatArray, kept: IntArray | None, like: Tensor, tail: int
     """A tensor like another with the values in the kept rows and 0 elsewhere; one copy."""
     dtype = torch.promote_types(like.dtype, torch.float32)
     if kept is None:
-        return torch.from_numpy(values).to(like.device, like.dtype, copy=True).reshape(like.shape)
+        return torch.from_numpy(values.reshape(like.shape)).to(like.device, like.dtype, copy=True)
     out = torch.zeros(like.shape, dtype=dtype)
     flat_array(out, tail)[kept] = values
     return out.to(like)

@@ -70,11 +70,11 @@ class _MarginalsFunction(torch.autograd.Function):
         found = smoothing(problem.structure, problem.scores, mu).marginals
         ctx.problem, ctx.grid, ctx.oracle, ctx.found = problem, grid, (smoothing, mu), found
         ctx.set_materialize_grads(False)
-        nodes = _owned(scattered(found.nodes, given.index(), given.tensor, given.tail), found.nodes)
+        nodes = scattered(found.nodes, given.index(), given.tensor, given.tail)
         if problem.edges is None or found.edges is None:
             return nodes, None
         like = given.tensor.new_empty(found.edges.shape if grid is None else grid.shape)
-        return nodes, _owned(scattered(found.edges, None if grid is None else grid.rows, like, 2), found.edges)
+        return nodes, scattered(found.edges, None if grid is None else grid.rows, like, 2)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -84,12 +84,6 @@ class _MarginalsFunction(torch.autograd.Function):
             moved = hessian_product(ctx.oracle[0], problem.structure, problem.scores, ctx.oracle[1], ctx.found, v)
         found = problem.gradients(moved, np.ones(len(problem.chosen)), ctx.needs_input_grad[4:])
         return None, None, None, None, *differentiated_once(found, upstream, problem.tensors)
-
-
-def _owned(tensor: Tensor, array: FloatArray) -> Tensor:
-    """A tensor that may be changed in place without changing the array, which the backward pass reads."""
-    shared = tensor.device.type == "cpu" and tensor.data_ptr() == array.ctypes.data
-    return tensor.clone() if shared else tensor
 
 
 def _direction(

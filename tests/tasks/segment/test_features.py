@@ -112,6 +112,18 @@ def test_fourier_features_approximate_the_kernel(rng: np.random.Generator) -> No
     assert np.square(z).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-4)
 
 
+@pytest.mark.parametrize("per_phase", [False, True])
+def test_fourier_features_are_the_cosines_of_their_formula(rng: np.random.Generator, per_phase: bool) -> None:
+    """With one frequency for two phases, and as in older models with one for each."""
+    k, d = 5, 12
+    frequencies = rng.normal(size=(k, d if per_phase else d // 2)).astype(np.float32)
+    phases = rng.uniform(0.0, 6.0, d).astype(np.float32)
+    zeros, z = np.zeros(k, dtype=np.float32), rng.normal(size=(7, k)).astype(np.float32)
+    fourier = FourierMap(zeros, zeros + 1, frequencies, phases)
+    waves = z @ (frequencies if per_phase else np.concatenate([frequencies, frequencies], axis=1)) + phases
+    np.testing.assert_allclose(fourier.of(z), np.sqrt(2.0 / d) * np.cos(waves), atol=1e-5)
+
+
 def test_ridge_without_a_fold_is_ridge_on_the_others(rng: np.random.Generator) -> None:
     x, target, weight = rng.normal(size=(3, 40, 5)).astype(np.float32), rng.normal(size=(3, 40)), rng.random((3, 40))
     ridge = FoldedRidge(5, 3, 0.1)

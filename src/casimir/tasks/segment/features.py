@@ -19,7 +19,7 @@ from casimir.tasks.segment.pictures import Image, Mask, Picture
 from casimir.tasks.segment.shapes import Shapes
 from casimir.tasks.segment.superpixels import Float32, Superpixels
 
-FIRST = LookSettings(appearance.IMPORTANCE, 2200, 0.15, 1e-5, stride=2)
+FIRST = LookSettings(appearance.IMPORTANCE, 3000, 0.15, 1e-5, stride=3)
 AGAIN = LookSettings(context.IMPORTANCE, 600, 0.2, 3e-5)
 ROUNDS = 1  # of looking again before the last look
 LAST_FEATURES = 200  # Fourier features of a node

@@ -20,7 +20,7 @@ from casimir.tasks.segment.graphs import CutModel, ImageGraph, PixelHamming, bes
 from casimir.tasks.segment.looks import Track
 from casimir.tasks.segment.metrics import SegmentScores, segment_scores
 from casimir.tasks.segment.pictures import Image, Mask, Picture, check_image
-from casimir.tasks.segment.state import FEATURE_SET, decode_features, encode_features
+from casimir.tasks.segment.state import FEATURE_SET, READ, decode_features, encode_features
 from casimir.tasks.training import DEFAULT, Run, Training, fit
 
 KIND = "segment"
@@ -95,7 +95,7 @@ def train_weights(
 
 def decode_model(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SegmentModel:
     """The model that `SegmentModel.save` wrote."""
-    if meta.get("feature_set") != FEATURE_SET:
+    if meta.get("feature_set") not in READ:
         raise ValueError(
             f"it has the feature set {meta.get('feature_set')!r}, which this casimir does not know; upgrade casimir."
         )

@@ -12,7 +12,8 @@ from casimir.tasks.segment.fourier import FourierMap
 from casimir.tasks.segment.looks import Look
 from casimir.tasks.segment.shapes import SIZE, Shapes
 
-FEATURE_SET = "looks-1"  # changes whenever a saved model would read other descriptors
+FEATURE_SET = "looks-2"  # changes whenever a saved model would read other descriptors
+READ = (FEATURE_SET, "looks-1")  # which had a frequency for each phase
 
 _PARTS = ("mean", "spread", "frequencies", "phases")
 
@@ -49,8 +50,14 @@ def _encode_map(name: str, fourier: FourierMap) -> dict[str, np.ndarray]:
 
 def _decode_map(name: str, arrays: Mapping[str, np.ndarray]) -> FourierMap:
     frequencies = _array(arrays, f"{name}.frequencies", (None, None))
-    k, n_features = frequencies.shape
-    shapes = {"mean": (k,), "spread": (k,), "phases": (n_features,)}
+    k, count = frequencies.shape
+    n_phases = len(_array(arrays, f"{name}.phases", (None,)))
+    if n_phases not in (count, 2 * count):
+        raise ValueError(
+            f"the model file is damaged: its array '{name}.phases' is float32[{n_phases}]; {count} frequencies need "
+            f"[{count}] or [{2 * count}]."
+        )
+    shapes = {"mean": (k,), "spread": (k,), "phases": (n_phases,)}
     parts = {part: _array(arrays, f"{name}.{part}", shape) for part, shape in shapes.items()}
     if not (parts["spread"] > 0.0).all():
         raise ValueError(f"the model file is damaged: '{name}.spread' has entries that are not above 0.")
