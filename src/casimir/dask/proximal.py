@@ -43,9 +43,9 @@ class Rounds(Protocol):
 class ProximalRun:
     """w = (kappa z - g) / sigma, sigma = lam + kappa, at the client.
 
-    The centre z moves at the end of a pass, beyond w by the momentum (1 - sqrt q) / (1 + sqrt q), q = lam / sigma. The
-    bound is the best of mixtures of the last 15 dual points. As w itself swings, its average over the rounds is what is
-    reported; its F costs a pass, whenever it may be enough.
+    The centre z moves at the end of a pass, beyond w by a part of (1 - sqrt q) / (1 + sqrt q), q = lam / sigma: the
+    momentum, 1 where the subproblems are solved well. The bound is the best of mixtures of the last 15 dual points. As w
+    itself swings, its average over the rounds is what is reported; its F costs a pass, whenever it may be enough.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class ProximalRun:
         w0: FloatArray,
         monitor: Monitor,
         rng: np.random.Generator,
+        momentum: float = 1.0,
     ) -> None:
         self.rounds, self.objective, self.monitor, self.rng = rounds, objective, monitor, rng
-        self.kappa = kappa
+        self.kappa, self.momentum = kappa, momentum
         self.lam = objective.penalty.strong_convexity
         self.sigma = self.lam + self.kappa
         self.g = aligned_zeros(objective.n_params)
@@ -107,7 +108,7 @@ class ProximalRun:
 
     def _recentre(self, k: int) -> None:
         root = math.sqrt(self.lam / self.sigma)
-        beta = min((1.0 - root) / (1.0 + root), k / (k + 3.0))
+        beta = self.momentum * min((1.0 - root) / (1.0 + root), k / (k + 3.0))
         combine(1.0 + beta, self.w, -beta, self.before, out=self.z)
         self.before[:] = self.w
         combine(self.kappa / self.sigma, self.z, -1.0 / self.sigma, self.g, out=self.w)

@@ -22,6 +22,7 @@ from casimir.solvers.base import Monitor
 from casimir.solvers.proximal_kappa import Conditioning, hinge_kappa
 
 _FIRMER = 3.0  # times the kappa of one machine: local steps of several need subproblems that are more strongly convex
+_MOMENTUM = 0.5  # a full one feeds back what pieces that step at the same time do to one another: w swings for long
 _SAFETY = 2.0  # of the scale of local steps: directions differ from coordinate to coordinate
 
 
@@ -46,7 +47,7 @@ class Sharded:
     starts_at_zero: ClassVar[bool] = True
 
     rounds: int = 10
-    cached_passes: int = 10
+    cached_passes: int = 3
     kappa: float | None = None
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class Sharded:
             raise TypeError("Sharded is for casimir.dask.minimize; on one machine use DualProximal().")
         check_dual(objective, "Sharded")
         kappa = self.kappa or _FIRMER * hinge_kappa(Conditioning.of(objective))
-        ProximalRun(_Rounds(self, objective), objective, kappa, w0, monitor, rng).run()
+        ProximalRun(_Rounds(self, objective), objective, kappa, w0, monitor, rng, _MOMENTUM).run()
 
 
 class _Rounds:
