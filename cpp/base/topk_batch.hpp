@@ -15,7 +15,7 @@ struct TopKBatch {
   std::vector<std::int64_t> labels;  // sum k_i p_i
 
   /// Room for n examples of `entries` labels in all with k outputs each; of many, for a part.
-  void expect(std::int64_t n, std::int64_t k, std::int64_t entries) {
+  void reserve(std::int64_t n, std::int64_t k, std::int64_t entries) {
     constexpr std::int64_t most = 16;
     values.reserve(static_cast<std::size_t>(n * std::min(k, most)));
     counts.reserve(static_cast<std::size_t>(n));

@@ -77,7 +77,7 @@ TopKBatch chain_topk(const ChainBatch& batch, std::int64_t k, double mu, int thr
     return all;
   }
   return joined_chunks<TopKBatch>(batch.size, threads, [&](std::int64_t begin, std::int64_t end, TopKBatch& out) {
-    out.expect(end - begin, k, batch.offsets[end] - batch.offsets[begin]);
+    out.reserve(end - begin, k, batch.offsets[end] - batch.offsets[begin]);
     PaddedChain chain(batch);
     KBest kbest;
     for (std::int64_t i = begin; i < end; ++i) {

@@ -64,13 +64,13 @@ class UsedRows(NamedTuple):
 
 
 def decode_used_rows(name: str, arrays: Mapping[str, np.ndarray]) -> UsedRows:
-    """What `decode_rows` gives, without the rows that are 0; one row may take a byte, be it 0 or not."""
+    """What `decode_rows` gives, without the rows that are 0; any row may take four bytes, be it 0 or not."""
     if name in arrays:
         matrix = _numbers(name, _needed(name, arrays, 2))
         used = np.flatnonzero(matrix.any(axis=1))
         return UsedRows(len(matrix), used, matrix if len(used) == len(matrix) else matrix[used])
     n_rows, n_columns = shape_of_rows(name, arrays)
-    check_matrix(n_rows, _held(name, arrays), f"the rows of {name!r}")
+    check_matrix(4 * n_rows, _held(name, arrays), f"the rows of {name!r}")
     how = _of_entries if f"{name}.places" in arrays else _of_rows
     return UsedRows(n_rows, *how(name, arrays, n_rows, n_columns))
 
