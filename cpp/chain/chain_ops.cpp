@@ -99,37 +99,50 @@ struct Rows {
     over_columns(
         shape, [&]<class Block>(Block, int column) { Block::max_step(shape, matrix + column, message, out + column); });
   }
-  /// The same with the allowed pairs alone.
-  static void max_step(RowShape shape, const SparseColumns& matrix, const double* message, double* out) {
-    max_plus(1, message, shape.stride, matrix, out, shape.stride, shape.stride);
-  }
 
   static void add_rows(RowShape shape, const double* a, const double* b, double* out) {
     const int nv = vectors(shape);
     for (int j = 0; j < nv; ++j) L::store(out + j * W, L::load(a + j * W) + L::load(b + j * W));
   }
 
-  static void backward_max(RowShape shape, std::int64_t p, const double* u, Transitions edges, double* beta,
-                           double* best) {
+  /// The steps of backward_max and forward_max with the allowed pairs alone.
+  static void backward_allowed(RowShape shape, std::int64_t p, const double* u, const AllowedScores& pairs,
+                               double* beta, double* best) {
     const std::int64_t stride = shape.stride;
     std::copy(u + (p - 1) * stride, u + p * stride, beta + (p - 1) * stride);
     for (std::int64_t t = p - 2; t >= 0; --t) {
-      if (edges.allowed)
-        max_step(shape, edges.allowed->from(), beta + (t + 1) * stride, best + t * stride);
-      else
-        max_step(shape, edges.from + t * edges.step, beta + (t + 1) * stride, best + t * stride);
+      max_plus(1, beta + (t + 1) * stride, stride, pairs.from(), best + t * stride, stride, stride);
+      add_rows(shape, u + t * stride, best + t * stride, beta + t * stride);
+    }
+  }
+
+  static void forward_allowed(RowShape shape, std::int64_t p, const double* u, const AllowedScores& pairs,
+                              double* alpha) {
+    const std::int64_t stride = shape.stride;
+    std::copy(u, u + stride, alpha);
+    for (std::int64_t t = 1; t < p; ++t) {
+      max_plus(1, alpha + (t - 1) * stride, stride, pairs.to(), alpha + t * stride, stride, stride);
+      add_rows(shape, u + t * stride, alpha + t * stride, alpha + t * stride);
+    }
+  }
+
+  static void backward_max(RowShape shape, std::int64_t p, const double* u, Transitions edges, double* beta,
+                           double* best) {
+    if (edges.allowed) return backward_allowed(shape, p, u, *edges.allowed, beta, best);
+    const std::int64_t stride = shape.stride;
+    std::copy(u + (p - 1) * stride, u + p * stride, beta + (p - 1) * stride);
+    for (std::int64_t t = p - 2; t >= 0; --t) {
+      max_step(shape, edges.from + t * edges.step, beta + (t + 1) * stride, best + t * stride);
       add_rows(shape, u + t * stride, best + t * stride, beta + t * stride);
     }
   }
 
   static void forward_max(RowShape shape, std::int64_t p, const double* u, Transitions edges, double* alpha) {
+    if (edges.allowed) return forward_allowed(shape, p, u, *edges.allowed, alpha);
     const std::int64_t stride = shape.stride;
     std::copy(u, u + stride, alpha);
     for (std::int64_t t = 1; t < p; ++t) {
-      if (edges.allowed)
-        max_step(shape, edges.allowed->to(), alpha + (t - 1) * stride, alpha + t * stride);
-      else
-        max_step(shape, edges.to + (t - 1) * edges.step, alpha + (t - 1) * stride, alpha + t * stride);
+      max_step(shape, edges.to + (t - 1) * edges.step, alpha + (t - 1) * stride, alpha + t * stride);
       add_rows(shape, u + t * stride, alpha + t * stride, alpha + t * stride);
     }
   }
