@@ -23,7 +23,9 @@ def last_line(width: int, more: list[str]) -> str:
     return shown.getvalue().rsplit("epoch", 1)[1]
 
 
-@pytest.mark.parametrize(("width", "words"), [(80, ["F 1.45557", "gap 8.2e-03"]), (120, ["objective", "certified gap"])])
+@pytest.mark.parametrize(
+    ("width", "words"), [(80, ["F 1.45557", "gap 8.2e-03"]), (120, ["objective", "certified gap"])]
+)
 def test_a_live_line_leaves_nothing_of_its_figures_out(width: int, words: list[str]) -> None:
     more = ["1.48 k tokens/s", "177 MB moved"]
     line = last_line(width, more)
