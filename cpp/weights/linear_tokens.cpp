@@ -64,16 +64,13 @@ void LinearTokens::prefetch_tokens(std::int64_t i, std::int64_t first, std::int6
   const std::int64_t stride = shape_.stride;
   for (std::int64_t f = indptr[0]; shared_ && f < indptr[count]; ++f)
     __builtin_prefetch(shared_.at + static_cast<std::int64_t>(data_.features.indices[f]) * shape_.labels);
-  if (shared_) return;
-  const auto ask_for = [&](const double* rows) {
-    const std::uint32_t *f = data_.features.indices + indptr[0], *end = data_.features.indices + indptr[count];
-    for (; stride <= 8 && f < end; ++f) __builtin_prefetch(rows + static_cast<std::int64_t>(*f) * stride);
-    for (; f < end; ++f)
-      for (std::int64_t l = 0; l < stride; l += 8)
-        __builtin_prefetch(rows + static_cast<std::int64_t>(*f) * stride + l);
-  };
-  ask_for(w.v);
-  if (w.c) ask_for(w.c);
+  for (std::int64_t f = indptr[0]; !shared_ && f < indptr[count]; ++f) {
+    const std::int64_t row = static_cast<std::int64_t>(data_.features.indices[f]) * stride;
+    for (std::int64_t l = 0; l < stride; l += 8) {
+      __builtin_prefetch(w.v + row + l);
+      if (w.c) __builtin_prefetch(w.c + row + l);
+    }
+  }
 }
 
 void LinearTokens::add_row(std::int64_t row, const double* x, const ScatterTarget& target) const {
