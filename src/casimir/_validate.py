@@ -16,7 +16,7 @@ from casimir.scores import FloatArray, IntArray, offsets_of
 
 _SMALL = 4096  # entries
 _TOO_LARGE = 2**62  # leaves room in an int64 of the core
-_LEAST_SUM, _LARGEST_SUM = 1e-100, 1e100  # of weights of examples
+_LEAST_SUM, _LARGEST_SUM = 1e-300, 1e100  # of weights of examples
 
 
 def positive_int(value: Any, name: str) -> int:

@@ -230,10 +230,22 @@ def test_options_of_packing_are_not_told_to_training(tmp_path: Path, file: Path)
     refused("--memory bounds training on a pack", *in_memory, "--memory", "1GB")
     refused("--folds and --held-out need", *train, "--folds", 3)
     refused("Give --dev, or a number", *train, "--boost", "auto")
-    refused("--dask has the sentences in the memory", *train, "--dask", "local:1")
+    refused("workers have limits of their own", *train, "--dask", "local:1", "--memory", "1GB")
     refused("No such option: --dask", "pack", file, "--out", tmp_path / "q", "--dask", "local:1")
     cs.pack([[{"a": True}]], y=[["N"]], out=tmp_path / "python")
     refused("without the templates", "train", "tag", "--model", tmp_path / "m", "--pack", tmp_path / "python")
+
+
+def test_a_pack_is_trained_on_by_workers(tmp_path: Path, file: Path) -> None:
+    pytest.importorskip("distributed")
+    packed(file, "--out", tmp_path / "p", "-q")
+    for name, cluster in (("here", ()), ("there", ("--dask", "local:1"))):
+        told = invoke("train", "tag", "--pack", tmp_path / "p", "--model", tmp_path / name, "--tol", 1e-3, *cluster)
+        assert told.exit_code == 0, told.stderr
+    text = ("predict", tmp_path / "here", file, "--labelled"), ("predict", tmp_path / "there", file, "--labelled")
+    here, there = (invoke(*one).stdout.split() for one in text)
+    assert len(here) == len(there)
+    assert np.mean(np.array(here) == np.array(there)) > 0.98
 
 
 def test_an_interrupt_after_training_says_where_the_model_is(

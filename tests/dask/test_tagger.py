@@ -117,6 +117,7 @@ class OnDisk:
     vocabulary: None = None
     manifest: None = None
     folder: str = "here"
+    nbytes: int = 2**20
 
     @property
     def entries(self) -> tuple[int, ...]:
@@ -147,3 +148,15 @@ def test_shards_on_storage_are_read_by_the_workers(client: Any) -> None:
         SequenceTagger(client).fit(OnDisk((0,)), Y)
     with pytest.raises(ValueError, match="is incomplete"):
         SequenceTagger(client).fit(replace(OnDisk((0,)), is_complete=False))
+
+
+def test_a_pack_that_would_fill_the_memory_of_the_client_stays_on_storage(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = SequenceTagger(client, tol=0.1).fit(OnDisk((0, 1)))
+    assert isinstance(small.solver_, Central)
+    monkeypatch.setattr("casimir.dask.sentences.MEMORY_LIMIT", 6 * 2**20 - 1)
+    large = SequenceTagger(client, tol=0.1).fit(OnDisk((0, 1)))
+    assert isinstance(large.solver_, Sharded)
+    asked = SequenceTagger(client, tol=0.1, solver="central").fit(OnDisk((0, 1)))
+    assert isinstance(asked.solver_, Central)

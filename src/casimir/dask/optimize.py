@@ -76,8 +76,9 @@ def minimize(
 def solver_for(solver: str | Solver, objective: SpreadObjective) -> Solver:
     """The solver of that name. "auto" is LBFGS for a smooth loss, exact for any number of workers.
 
-    For a hinge loss it is Central where the client has the examples as well, else Sharded; and LBFGS on a smoothed loss
-    where these have no steps: for penalties other than a square, and structures that the core does not know.
+    For a hinge loss it is Central where the client has the examples as well, or room for them, else Sharded; and LBFGS
+    on a smoothed loss where these have no steps: for penalties other than a square, and structures that the core does
+    not know.
     """
     if not isinstance(solver, str):
         check_solver(solver)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from distributed import Client, Future
+from distributed.system import MEMORY_LIMIT
 
 from casimir._outputs import Outputs
 from casimir._validate import positive_int, weights_of
@@ -24,6 +25,7 @@ from casimir.structures.chain import Chain
 from casimir.vocabulary import Columns, Vocabulary
 
 SHARDS = 16  # where nobody says how many, unless there are more threads than that
+_IN_MEMORY = 3  # bytes that training takes for a byte of a pack
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +64,15 @@ class Spread:
 
     origins     what makes a future of the `Sentences` of each
     vocabulary  of their features; None: hashed
-    whole       all of them at the client, shard by shard, where they are there anyway; else None
+    whole       all of them at the client, shard by shard, where it has them or can read them; else None
+    is_large    whether these would take more than half of the client's memory
     unchanged   raises where files have changed since
     """
 
     origins: Sequence[Callable[[Sequence[str]], Future]]
     vocabulary: Vocabulary | Columns | None
     whole: Callable[[], Sequence[Sentences]] | None
+    is_large: bool = False
     unchanged: Callable[[], object] = lambda: None
 
 
@@ -124,7 +128,12 @@ def _of_pack(client: Client, given: Any) -> Spread:
         raise ValueError(f"The pack '{given.folder}' is incomplete; give the command that packed it again.")
     numbers = range(len(given.entries))
     origins = [_OfPack(client, given.select([k])) for k in numbers]
-    return Spread(origins, given.vocabulary, lambda: [read_shard(one.pack) for one in origins], given.check_unchanged)
+    is_large = 2 * _IN_MEMORY * given.nbytes > MEMORY_LIMIT
+
+    def whole() -> list[Sentences]:
+        return [read_shard(one.pack) for one in origins]
+
+    return Spread(origins, given.vocabulary, whole, is_large, given.check_unchanged)
 
 
 @dataclass(frozen=True, eq=False)

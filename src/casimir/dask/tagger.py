@@ -103,7 +103,8 @@ class SequenceTagger(OrdinaryTagger):
             every = shards.whole()
             return [piece_of(every[k], features, classes) for k in used]
 
-        objective = SpreadObjective(crew, loss, self._penalty(), None if shards.whole is None else whole)
+        stays = shards.whole is None or (shards.is_large and self.solver == "auto")
+        objective = SpreadObjective(crew, loss, self._penalty(), None if stays else whole)
 
         def predictor(w: FloatArray) -> ChainPredictor:
             own, known = features.known(w, len(classes))

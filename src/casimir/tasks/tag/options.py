@@ -83,7 +83,8 @@ class Options:
         "With --pack: how much memory training may take, such as 2GB. Default: as much as it needs.", metavar="SIZE"
     )
     dask: str | None = opt(
-        "Train on a Dask cluster: the address of its scheduler, or local:N for N processes on this machine.",
+        "Train on a Dask cluster, which reads --pack where it is: the address of its scheduler, or local:N for N "
+        "processes on this machine.",
         metavar="ADDRESS",
         check=check_cluster,
     )
@@ -146,10 +147,8 @@ def _check_pack(given: Given) -> None:
         raise ValueError("--pack takes the place of --train. Give one of them.")
     if o.memory is not None:
         parse_size(o.memory, "--memory")
-    if o.dask is not None:
-        raise ValueError(
-            "--dask has the sentences in the memory of its workers; a pack is trained on here. Give one of them."
-        )
+    if o.dask is not None and o.memory is not None:
+        raise ValueError("--memory is for training in this process; workers have limits of their own. Leave it out.")
     default = Options()
     for name in _OF_PACKING:
         if getattr(o, name) != getattr(default, name):

@@ -137,7 +137,8 @@ def from_pack(given: Given, callbacks: tuple[Any, ...], kind: str = "tag") -> Ta
 
     def tagger(pack: Pack) -> ChainTagger:
         costs = None if o.cost is None else label_costs(o.cost, {str(one) for one in pack.labels or ()})
-        return given.fit.training(len(pack)).tagger(_LAM / len(pack), loss=o.loss, label_costs=costs)
+        how = given.fit.training(len(pack))
+        return how.tagger(_LAM / len(pack), cluster=o.dask, loss=o.loss, label_costs=costs)
 
     boost = boost_of(o, has_dev=given.dev is not None)
     if boost == AUTO and given.dev is None:
