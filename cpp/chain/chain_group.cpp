@@ -254,7 +254,7 @@ void ChainGroup::join(std::int64_t t, bool with_marginals) {
     }
     double& product = scales_[at(c)];
     product *= total;
-    if (!(product > 1e-100 && product < 1e100)) logs_[at(c)] += std::log(product), product = 1.0;
+    if (!(product > kLeastProduct && product < 1e100)) logs_[at(c)] += std::log(product), product = 1.0;
     if (!goes_on) continue;
     double* next = before(c, t + 1);
     for (std::int64_t j = 0; j < width; j += kVector) L::store(next + j, L::load(here + j) * (1.0 / total));

@@ -31,6 +31,8 @@ struct Potentials {
 /// (-inf) the overlap stays above exp(-550): message_range bounds what a message can lose from one rescaling to the
 /// next.
 constexpr double kLeastOverlap = 1e-250;
+/// Smaller products of sums of messages become logs: one more sum, of at least kLeastOverlap, must not underflow.
+constexpr double kLeastProduct = 1e-50;
 /// The range of messages over mu that doubles can take.
 constexpr double kWidestRange = 300.0;
 

@@ -67,7 +67,7 @@ void KBest::pull_first(double limit, std::int64_t room) {
   labels_[0] = first;
   values_.push_back(beta_[first]);
   ops_->follow(shape_, p_, 0, edges_, beta_, best_, nullptr, labels_.data(), nullptr);
-  if (room == 0) return;
+  if (room == 0 || values_[0] == -kInf) return;
   write_gains();
   noted_ = 1;
   limit = std::min(limit, first_bound(room));

@@ -187,8 +187,8 @@ void LaneChains::run_forward(std::span<const Chain> chains, V overlap) {
     }
     if (t > 0) {
       double* from = at(left_, t - 1);
-      for (int y = 0; y < labels_; ++y)
-        OfLanes::store(from + y * kLanes, OfLanes::load(from + y * kLanes) * (before * inverse));
+      for (int y = 0; y < labels_; ++y)  // one factor after the other: their product may be infinite
+        OfLanes::store(from + y * kLanes, OfLanes::load(from + y * kLanes) * before * inverse);
       to_rows(from, labels_, stride_, before_.data() + t * stride_ * kLanes);
       to_rows(right, labels_, stride_, after_.data() + t * stride_ * kLanes);
     }
@@ -198,7 +198,7 @@ void LaneChains::run_forward(std::span<const Chain> chains, V overlap) {
       const int lane = static_cast<int>(c);
       // Labels that no allowed output joins drift apart without limit.
       if (t < chains[c].length && !(overlap[lane] >= kLeastOverlap && overlap[lane] < kInf)) is_lost_[c] = true;
-      if (product_[lane] > 1e-100 && product_[lane] < 1e100) continue;
+      if (product_[lane] > kLeastProduct && product_[lane] < 1e100) continue;
       logs_[c] += std::log(product_[lane]);
       product_[lane] = 1.0;
     }

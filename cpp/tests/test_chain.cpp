@@ -217,6 +217,62 @@ void check_lanes(int labels, double share, Random& random) {
   }
 }
 
+/// Chains of which label 1 everywhere is the only allowed output: label 0, which leads by far, is forbidden at some
+/// tokens, and no other pairs it with 1. With `are_many`, too many pairs are allowed for lists of them.
+void check_only_output(int labels, const std::vector<double>& lags, double stay, bool are_many) {
+  const auto p = static_cast<std::int64_t>(lags.size());
+  ChainInstance chain{labels, true, {0, p, 2 * p}, std::vector<double>(static_cast<std::size_t>(2 * p * labels)), {}};
+  chain.edges.assign(static_cast<std::size_t>(labels * labels), -INFINITY);
+  for (int y = 0; y < labels; ++y)
+    for (int z = 0; z < labels; ++z)
+      if (y == z || (are_many && y > 1 && z > 1)) chain.edges[chain.edge(0, 0, y, z)] = y > 1 ? 0.0 : stay;
+  double expected = stay * static_cast<double>(p - 1);
+  for (std::int64_t t = 0; t < p; ++t) {
+    const double lag = lags[static_cast<std::size_t>(t)], score = std::isinf(lag) ? 0.0 : lag;
+    expected += score;
+    for (const std::size_t i : {0, 1})
+      for (int y = 0; y < labels; ++y)
+        chain.nodes[chain.node(i, t, y)] = y == 1 ? score : y == 0 && !std::isinf(lag) ? 0.0 : -INFINITY;
+  }
+  const Marginals found(chain.batch(), 1.0, 1);
+  for (const double value : found.values) check_close(value, expected, 1e-12);
+  for (std::size_t j = 0; j < found.nodes.size(); ++j)
+    check_close(found.nodes[j], j % static_cast<std::size_t>(labels) == 1 ? 1.0 : 0.0, 1e-12);
+  const auto block = static_cast<std::size_t>(labels * labels), of_output = static_cast<std::size_t>(labels + 1);
+  for (std::size_t j = 0; j < found.edges.size(); ++j)
+    check_close(found.edges[j], j % block == of_output ? 1.0 : 0.0, 1e-12);
+
+  const std::vector<std::int64_t> y(static_cast<std::size_t>(2 * p), 1);
+  std::vector<double> losses(2), nodes(chain.nodes.size()), sums(block);
+  const casimir::SharedPairs pairs(chain.batch(), y.data(), 1.0, 1, losses.data(), nodes.data());
+  for (const double loss : losses) check_close(loss, 0.0, 1e-12 * std::abs(expected));
+  for (const double node : nodes) check_close(node, 0.0, 1e-12);
+  pairs.weighted(std::vector<double>{1.0, 2.0}.data(), 1, sums.data());
+  for (const double sum : sums) check_close(sum, 0.0, 1e-9);
+}
+
+/// Sums of messages that fall from 1 to hardly more than kLeastOverlap at one token.
+void check_late_ends(int labels, bool are_many) {
+  check_only_output(labels, {-248.0, -248.0, -INFINITY, -269.0, -INFINITY}, 0.0, are_many);  // twice in a row
+  for (const std::size_t length : {100, 120, 140, 150}) {                                    // after many sums below 1
+    std::vector<double> lags(length, 0.0);
+    lags.insert(lags.end(), {-287.0, -250.0, -INFINITY});
+    check_only_output(labels, lags, -1.5, are_many);
+  }
+}
+
+/// Where all outputs are forbidden, the best k are one.
+void check_nothing_allowed(int labels) {
+  ChainInstance chain{labels, true, {0, 3}, std::vector<double>(static_cast<std::size_t>(3 * labels), 0.0), {}};
+  chain.edges.assign(static_cast<std::size_t>(labels * labels), 0.0);
+  std::fill_n(chain.nodes.begin(), labels, -INFINITY);
+  for (const double mu : {2.0, std::numeric_limits<double>::infinity()}) {
+    const auto top = casimir::chain_topk(chain.batch(), 5, mu, 1);
+    check_equal(top.counts[0], 1);
+    check(top.values[0] == -INFINITY);
+  }
+}
+
 }  // namespace
 
 void test_chain() {
@@ -237,4 +293,7 @@ void test_chain() {
         }
   for (const int labels : {2, 4, 10, 34})
     for (const double slope : {0.0, 1.0, 40.0}) check_groups(labels, 200, slope);
+  for (const int labels : {3, 12, 33, 40})
+    for (const bool are_many : {false, true}) check_late_ends(labels, are_many);
+  for (const int labels : {2, 5, 40}) check_nothing_allowed(labels);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lanes.hpp"
 #include "base/vectors.hpp"
 
 namespace casimir {
