@@ -31,7 +31,6 @@ void full_pass(const Problem& problem, Vector w, const Smoothing& smoothing, int
         answers[i] = Answer{};
         continue;
       }
-      if (i + 1 < end) problem.prefetch(i + 1, view);
       double* x = gradient.empty() ? kept : buffer.of(i);
       answers[i] = problem.oracle(i, view, smoothing, *work, x);
       if (gradient.empty()) continue;
