@@ -43,9 +43,10 @@ class Rounds(Protocol):
 class ProximalRun:
     """w = (kappa z - g) / sigma, sigma = lam + kappa, at the client.
 
-    The centre z moves at the end of a pass, beyond w by momentum (1 - sqrt q) / (1 + sqrt q), q = lam / sigma; the
-    momentum is 1 where subproblems are solved well. The bound is the best of mixtures of the last 15 dual points. As
-    w itself swings, its average over the rounds is what is reported; its F costs a pass, whenever it may be enough.
+    The centre z moves at the end of a pass, beyond w by momentum (1 - sqrt q) / (1 + sqrt q), q = lam / sigma; momentum
+    is 1 where steps follow one another, less where pieces step at the same time. The bound is the best of mixtures of
+    the last 15 dual points. As w itself swings, its average over the rounds is what is reported; its F costs a pass,
+    whenever it may be enough.
     """
 
     def __init__(
